@@ -1,4 +1,4 @@
-"""The table of planted bugs that walks find, tests/generate/hunted.toml: `walk_hunt.py` measures and writes it."""
+"""The table of planted bugs that walks find, tests/generate/hunted.toml, which `walk_hunt.py` writes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def hunted_bugs() -> Mapping[str, Hunted]:
 
 def write(found: Iterable[Hunted]) -> None:
     """Write the table anew."""
-    lines = ["# Written by tests/harness/walk_hunt.py: with seeds 1, 2, 3, see tests/harness/hunted_bugs.py.", ""]
+    lines = [
+        "# Written by tests/harness/walk_hunt.py: with seeds 1, 2, 3, see tests/harness/hunted_bugs.py.",
+        "",
+    ]
     for one in found:
         lines += [
             "[[bug]]",

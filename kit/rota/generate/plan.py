@@ -69,7 +69,16 @@ class Silence:
     seconds: float
 
 
-Step = Ask | Break | Silence
+@dataclass(frozen=True)
+class Restart:
+    """The coordinator is killed and starts again with what its log has. most: members of a group, from then
+    on; None: as many as before. It is where nothing is on its way: behind a silence, all connections broken.
+    """
+
+    most: int | None = None
+
+
+Step = Ask | Break | Silence | Restart
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,8 @@ def _read_step(found: Mapping[str, Any]) -> Step:
         return Break(**fields)
     if found["step"] == "Silence":
         return Silence(**fields)
+    if found["step"] == "Restart":
+        return Restart(**fields)
     body = _unhexed(found["body"])
     return Ask(request=request_of(found["api"], found["version"], body), **fields)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +11,11 @@ from rota.conformance.connections.null_tolerant import read_answer
 from rota.generate.cast import Terms
 from rota.generate.lateness import Lateness
 from rota.generate.lines import Line, Open
-from rota.generate.plan import Ask, Break, Plan, Silence, filled
+from rota.generate.plan import Ask, Break, Plan, Restart, Silence, filled
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import api_of, body_of
-from rota.linearise.history import Answered, Broken, Event, History, Quiet, Sent
-from rota.spec import Call, Node, Profile
+from rota.linearise.history import Answered, Broken, Event, History, Quiet, Restarted, Sent
+from rota.spec import BrokerConfig, Call, Node, Profile
 from rota.spec.messages import ReplyMessage, Request
 from rota.wire import WireError, encode_request, frame
 
@@ -58,7 +58,8 @@ class Played:
 @dataclass
 class Coordinator:
     """Who is asked: how connections are opened, its terms and profile, what it is called (`node`), and how
-    late the loop is that plays; looks, whether it may look for what has expired meanwhile.
+    late the loop is that plays; looks, whether it may look for what has expired meanwhile; restart, kills it
+    and starts it again with so many members a group at most, None where that cannot be done.
     """
 
     open: Open
@@ -67,6 +68,7 @@ class Coordinator:
     lateness: Lateness
     node: Node | None = None
     looks: bool = False
+    restart: Callable[[int | None], Awaitable[BrokerConfig]] | None = None
 
 
 @dataclass
@@ -189,6 +191,16 @@ class Stage:
             connection.line.cut()
             self._broken(connection)
 
+    async def restart(self, most: int | None) -> None:
+        """Kill the coordinator and have another one, if that can be done."""
+        if self._coordinator.restart is None:
+            return
+        for number in self._connections:
+            self.cut(number)
+        at = self._loop.time()
+        config = await self._coordinator.restart(most)
+        self.events.append(Restarted(at, self._loop.time(), config))
+
     async def silence(self, seconds: float) -> None:
         """Let time pass, and read what has come."""
         await asyncio.sleep(seconds)
@@ -230,6 +242,8 @@ async def play(plan: Plan, stage: Stage) -> None:
             await stage.silence(step.seconds)
         elif isinstance(step, Break):
             stage.cut(step.line)
+        elif isinstance(step, Restart):
+            await stage.restart(step.most)
         else:
             await _ask(stage, step)
     await stage.silence(0.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
@@ -35,6 +36,7 @@ class Simulated:
     """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken."""
 
     def __init__(self, config: BrokerConfig, profile: Profile) -> None:
+        self._config, self._profile = config, profile
         self._oracle = Oracle(config, profile)
         self.now = 0
         self.group: Group | None = None
@@ -43,6 +45,7 @@ class Simulated:
         self.replies: list[Reply] = []
         self.pairs: list[Pair] = []
         self._calls: dict[str, Call] = {}
+        self._stored: GroupRecord | None = None
 
     def copy(self) -> Simulated:
         """Another one that goes on from here."""
@@ -88,6 +91,19 @@ class Simulated:
                 self._grouped(lambda spec, timer=first: spec.fire(self.group, timer))  # type: ignore[misc]
         self.now = end
 
+    def restart(self, most: int | None) -> None:
+        """Another coordinator reads the log."""
+        if most is not None:
+            self._config = replace(self._config, group_max_size=most)
+            self._oracle = Oracle(self._config, self._profile)
+        stored = self._stored
+        self.group, self.replies = None, []
+        self.due.clear()
+        if stored is not None:
+            self._grouped(lambda spec: spec.load(stored))
+        elif self.kept.offsets.committed:
+            self._grouped(lambda spec: spec.offsets_found(None))
+
     def taken(self) -> list[Reply]:
         """The answers since the last time, as they are sent."""
         found = [Reply(one.to, as_sent(one.message, self._calls[one.to].version)) for one in self.replies]
@@ -104,6 +120,7 @@ class Simulated:
     def _log(self, records: Iterable[GroupRecord]) -> None:
         """The log answers at once, in its order: the group's records, then what the offsets wait for."""
         for record in records:
+            self._stored = None if record.kind is RecordKind.DELETION else record
             if record.kind is not RecordKind.DELETION:
                 self._grouped(lambda spec, one=record: spec.appended(self.group, one, None))  # type: ignore[misc]
         while self.kept.line:

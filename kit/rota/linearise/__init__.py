@@ -4,7 +4,7 @@
 that the spec allows.
 """
 
-from rota.linearise.history import Answered, Broken, Event, History, Quiet, Sent
+from rota.linearise.history import Answered, Broken, Event, History, Quiet, Restarted, Sent
 from rota.linearise.judge import Judge, judge
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
 from rota.linearise.run import HistoryError
@@ -22,6 +22,7 @@ __all__ = [
     "Nearest",
     "OutOfTime",
     "Quiet",
+    "Restarted",
     "Sent",
     "Verdict",
     "judge",

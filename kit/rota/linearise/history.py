@@ -53,7 +53,19 @@ class Quiet:
     at: float
 
 
-Event = Sent | Answered | Broken | Quiet
+@frozen
+class Restarted:
+    """The coordinator was killed and another one has read its log; every connection had ended before.
+
+    at: when it was killed; until: when it answers again; config: as it is configured from then on.
+    """
+
+    at: float
+    until: float
+    config: BrokerConfig
+
+
+Event = Sent | Answered | Broken | Quiet | Restarted
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from math import ceil, floor
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements, comparable
-from rota.linearise.history import Answered, Broken, Event, Quiet, Sent
+from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
 from rota.linearise.paths import Enabled, Path, Patience, States
@@ -70,13 +70,14 @@ class Run:
         for event in parked:
             self._register(event)
 
-    def copied(self, patience: Patience) -> Run:
-        """Another one that goes on from here with another patience. Paths are forgotten."""
+    def copied(self, patience: Patience, limits: Limits | None = None) -> Run:
+        """Another one that goes on from here with another patience, and limits. Paths are forgotten."""
         other = copy(self)
         other.__dict__.update({key: copy(value) for key, value in vars(self).items() if type(value) is dict})
         other.states = dict.fromkeys(self.states)
         other.patience(patience)
         other._steps = self._steps.copied()
+        other._limits = limits or self._limits
         return other
 
     def patience(self, patience: Patience) -> None:
@@ -144,7 +145,10 @@ class Run:
             raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
         self._close(event.at)
         self.before_last = self.states
-        self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
+        if isinstance(event, Restarted):
+            self.states = self._restarted(event)
+        else:
+            self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
         return bool(self.states)
 
     def _send(self, event: Sent) -> None:
@@ -204,6 +208,22 @@ class Run:
             }
             if all(late + self._patience.told <= self._patience.slack for late in overdue.values()):
                 found[state] = self._with_overdue(path, overdue, event.at, state.name)
+        return found
+
+    def _restarted(self, event: Restarted) -> States:
+        """The states of a coordinator that has read the log; what the log has not answered is in it, too."""
+        found: States = {}
+        span = Span(event.at, event.until)
+        todo = deque(self.states.items())
+        while todo:
+            state, path = todo.popleft()
+            if state.line:
+                todo += [(one.state, path) for one in self._steps.log_answers(state, span)]
+                continue
+            for one in self._steps.restart(state, event.config, span):
+                moment = Moment(event.at, "another coordinator reads the log", one.rules, state.name)
+                found.setdefault(replace(one.state, low=event.until), Path(path, moment))
+        self._closed = event.until
         return found
 
     def _with_overdue(

@@ -58,7 +58,8 @@ class State:
     armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
-    readers, since the log may not have it; looked: whether what has expired was looked for.
+    readers, since the log may not have it; looked: whether what has expired was looked for; stored: the last
+    record of the group in the log, None where there is none or a tombstone is.
     """
 
     group: Group | None = None
@@ -71,6 +72,7 @@ class State:
     low: float = NEVER
     veiled: float = NEVER
     looked: bool = False
+    stored: GroupRecord | None = None
 
     @property
     def name(self) -> str:
@@ -107,7 +109,24 @@ def after(
         owed=owed,
         line=(*state.line, *_appended(spec, told, records, span)),
         veiled=max(state.veiled, _veiled(told, records, span)),
+        stored=_stored(state, records),
     )
+
+
+def _stored(state: State, records: Iterable[GroupRecord]) -> GroupRecord | None:
+    """What a coordinator that is killed leaves behind: the log has what is appended, answered or not."""
+    found = state.stored
+    for record in records:
+        forgotten = record.kind is RecordKind.DELETION
+        found = (
+            None if forgotten else replace(record, kind=RecordKind.ASSIGNMENT, answer=None, replacement=None)
+        )
+    return found
+
+
+def killed(state: State) -> State:
+    """What is left of a coordinator before it has read its log: all waiting appends are in it."""
+    return State(offsets=Offsets(state.offsets.committed), ids=state.ids, stored=state.stored)
 
 
 def _appended(spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span) -> Iterable[InLog]:

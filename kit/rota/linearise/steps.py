@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
-from rota.linearise.states import Span, State, after
+from rota.linearise.states import Span, State, after, killed
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
 from rota.spec import BrokerConfig, Call, Group, GroupState, Profile, Spec, Step, Timer
@@ -91,6 +91,19 @@ class Steps:
         if group is not None:
             steps = self._grouped(state, (group, check), lambda spec: spec.retention(group, check), span)
             yield from (Taken(replace(one.state, looked=True), one.rules) for one in steps)
+
+    def restart(self, state: State, config: BrokerConfig, span: Span) -> Iterator[Taken]:
+        """The coordinator is killed and reads its log, where nothing waits for the log any more."""
+        if config != self.config:
+            self.config, self._known = config, {}
+            self._oracle = Oracle(config, self.profile)
+        left = killed(state)
+        if left.stored is None and not left.offsets.committed:
+            yield Taken(left, ())
+        elif left.stored is None:
+            yield from self._grouped(left, None, lambda spec: spec.offsets_found(None), span)
+        else:
+            yield from self._grouped(left, left.stored, lambda spec: spec.load(left.stored), span)
 
     def log_answers(self, state: State, span: Span) -> Iterator[Taken]:
         """The log has stored what is first in the line; those who only waited for it are answered, too."""
