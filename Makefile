@@ -28,7 +28,7 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, three processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
+# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: $(VENV)/ready-test style
 	@$(BIN)/python tests/parts.py $(OUT)
@@ -184,9 +184,10 @@ extremes: $(VENV)/ready-test
 frames: $(VENV)/ready-test
 	$(BIN)/python tests/harness/mutated_frames.py --out $(OUT)/frames.jsonl
 
-# What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that.
+# What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that;
+# `make offenders OLDEST=10`: the ten rows that were measured first. Each row is kept as soon as it is measured.
 offenders: $(VENV)/ready-run
-	$(BIN)/python -m bench.offenders $(if $(NAME),--only $(NAME)) --docs docs
+	$(BIN)/python -m bench.offenders $(if $(NAME),--only $(NAME)) $(if $(OLDEST),--oldest $(OLDEST)) --docs docs
 
 # A thousand kills of a server that keeps its groups, half of them within a call to the disk: half an hour.
 test-kills: $(VENV)/ready-test
@@ -203,10 +204,10 @@ server-bench: $(VENV)/ready-run
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # Of everything but the site and the browser's tests, which have locks of their own.
-TESTED := fast spark proofs liveness targets bench test dev
+TESTED := fast spark proofs liveness targets capture bench test dev
 lock:
 	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
-	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture -c locks/test.txt -o locks/run.txt
 	$(LOCK) pyproject.toml -c locks/test.txt -o locks/conform.txt
 	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
 	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt

@@ -1,6 +1,6 @@
 """What one client can do to the others of `rota serve`: every offence, from one and from eight connections.
 
-    .venv/bin/python -m bench.offenders [--only NAME] [--seconds N] [--docs FOLDER]
+    .venv/bin/python -m bench.offenders [--only NAME | --oldest N] [--seconds N] [--docs FOLDER]
 
 Twenty members of one group send ten heartbeats a second each, by the clock: a heartbeat's latency counts from
 the moment when it was due. Meanwhile an offender repeats its offence as fast as it can; the members are
@@ -10,8 +10,9 @@ are processes of their own; the offender's has a lower priority, since it stands
 What is judged: 99 of 100 heartbeats take at most 100 ms and none more than a second, none is refused, memory
 is given back, what has to be answered is, and the server stops within two seconds.
 
-All of them take some forty minutes with 30 seconds each. With --docs what was measured goes to
-offenders.json and server-limits.md in that folder (rows of other offences stay).
+All of them take some forty minutes with 30 seconds each; how long is said before, and what is left after
+each. With --docs each row goes to offenders.json and server-limits.md in that folder as soon as it is
+measured; other rows stay. --oldest N measures those N again that were measured before all others.
 """
 
 from __future__ import annotations
@@ -21,19 +22,24 @@ import os
 import platform
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.offenders_list import OFFENCES, Offence
+from bench.offenders_list import OFFENCES
 from bench.offenders_run import Failed, Outcome, Plan, measured
-from bench.offenders_table import Row, merged, rows_in, text_of
+from bench.offenders_table import Row, merged, oldest, rows_in, text_of
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCS, FILE = ROOT / "docs", "offenders.json"
 CONNECTIONS = (1, 8)
 
 P99_MS = 100.0
 MOST_MS = 1_000.0
 STOP_SECONDS = 2.0
+
+BESIDE_SECONDS = 11.0
+"""What a row takes beside the time in which is offended."""
 
 STARVED = 0.05
 """Of the time: a server that waits longer for a processor shows what else the machine does."""
@@ -74,12 +80,18 @@ def faults(outcome: Outcome, plan: Plan, keeps: int = 0) -> Iterator[str]:
         yield "no stop" if outcome.stop is None else f"a stop of {outcome.stop:.1f} s"
 
 
-def measure(offences: Sequence[Offence], connections: Sequence[int], plan: Plan) -> Iterator[Row]:
-    """All of them, one after the other. Errors: Failed."""
-    for offence in offences:
-        for number in (0,) if offence.name == "nobody" else connections:
-            outcome = measured(offence, number, plan)
-            yield Row.of(offence.name, number, outcome, tuple(faults(outcome, plan, offence.keeps)))
+def measure(those: Iterable[tuple[str, int]], plan: Plan) -> Iterator[Row]:
+    """One after the other, each an offence and from how many connections. Errors: Failed."""
+    for name, number in those:
+        offence = OFFENCES[name]
+        measured_at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M}Z"
+        outcome = measured(offence, number, plan)
+        yield Row.of(name, number, outcome, tuple(faults(outcome, plan, offence.keeps)), measured_at)
+
+
+def minutes(rows: int, plan: Plan) -> str:
+    """About how long so many rows take."""
+    return f"{rows * (plan.seconds + BESIDE_SECONDS) / 60:.0f} min"
 
 
 def line(row: Row) -> str:
@@ -96,30 +108,42 @@ def line(row: Row) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, write. Returns the exit code: 1 if anything is wrong."""
     given, plan = _arguments(arguments)
-    rows: list[Row] = []
-    failed = False
+    those = _chosen(given)
+    wrong = False
+    print(f"{len(those)} rows, some {minutes(len(those), plan)}, more where memory is not given back")
     print(HEAD, flush=True)
     try:
-        for row in measure([OFFENCES[name] for name in given.only or OFFENCES], given.connections, plan):
-            print(line(row), flush=True)
-            rows.append(row)
+        for left, row in zip(reversed(range(len(those))), measure(those, plan), strict=True):
+            print(line(row) + (f"  [{minutes(left, plan)} left]" if left else ""), flush=True)
+            wrong = wrong or bool(row.faults)
+            if given.docs:
+                _write(given.docs, row)
     except Failed as error:
         print(f"bench: {error}", file=sys.stderr)
-        failed = True
-    if given.docs and rows:
-        _write(given.docs, rows)
-    return int(failed or any(row.faults for row in rows))
+        wrong = True
+    return int(wrong)
 
 
-def _write(folder: Path, rows: Sequence[Row]) -> None:
+def _chosen(given: argparse.Namespace) -> list[tuple[str, int]]:
+    """The rows to be measured."""
+    if given.oldest is not None:
+        return oldest(_rows_of((given.docs or DOCS) / FILE), given.oldest)
+    names = given.only or OFFENCES
+    return [(name, number) for name in names for number in ((0,) if name == "nobody" else given.connections)]
+
+
+def _rows_of(file: Path) -> list[Row]:
+    return rows_in(file.read_text(encoding="utf-8")) if file.exists() else []
+
+
+def _write(folder: Path, row: Row) -> None:
     from bench.offenders_page import page
 
-    file = folder / "offenders.json"
-    before = rows_in(file.read_text(encoding="utf-8")) if file.exists() else []
+    file = folder / FILE
     order = list(OFFENCES)
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-    all_rows = [row for row in merged(before, rows) if row.offence in order]
-    all_rows.sort(key=lambda row: (order.index(row.offence), row.connections))
+    all_rows = [each for each in merged(_rows_of(file), [row]) if each.offence in order]
+    all_rows.sort(key=lambda each: (order.index(each.offence), each.connections))
     file.write_text(text_of(machine, all_rows), encoding="utf-8")
     (folder / "server-limits.md").write_text(page(file.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -129,6 +153,7 @@ def _arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, Plan]:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("--only", action="append", choices=OFFENCES, metavar="NAME",
                         help=f"one offence; repeatable: {', '.join(OFFENCES)}")  # fmt: skip
+    parser.add_argument("--oldest", type=int, metavar="N", help="the N rows that were measured first")
     parser.add_argument("--connections", type=int, action="append", metavar="N", help="default: 1 and 8")
     parser.add_argument("--seconds", type=float, default=Plan.seconds, help="of the offender (default: 30)")
     parser.add_argument("--wait", type=float, default=Plan.wait, metavar="SECONDS",

@@ -42,7 +42,8 @@ its memory back. Wanted: p99 at most 100 ms, none above a second, nobody expelle
 are allowed, and what the settings let members and offsets take that the offence leaves behind: they stay
 until their sessions or their retention end). Latencies in milliseconds, memory in MiB; *done* counts
 offences, *closed* the connections that the server has closed on the offender. Measured on {machine}; *nobody*
-is the machine itself.
+is the machine itself. The rows are of {first} to {last} (UTC); `make offenders OLDEST=10` measures the ten
+oldest again.
 """
 
 
@@ -82,7 +83,10 @@ def _row(name: str, limit: Limit) -> str:
 def _measured(figures: str) -> Iterator[str]:
     rows = rows_in(figures)
     seconds = max(row.seconds for row in rows)
-    yield MEASURED.format(seconds=round(seconds), machine=json.loads(figures)["machine"])
+    days = sorted(row.measured for row in rows)
+    first, last = (day.replace("T", " ").removesuffix("Z") for day in (days[0], days[-1]))
+    machine = json.loads(figures)["machine"]
+    yield MEASURED.format(seconds=round(seconds), machine=machine, first=first, last=last)
     yield "| offence | connections | p50 | p99 | max | CPU | before | peak | after | done | closed | |"
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|"
     yield from map(_measured_row, rows)

@@ -12,7 +12,10 @@ from bench.offenders_run import Outcome
 
 @dataclass(frozen=True)
 class Row:
-    """One offence from so many connections; units as of `bench.offenders_run.Outcome`."""
+    """One offence from so many connections; units as of `bench.offenders_run.Outcome`.
+
+    measured: when, in UTC, to the minute.
+    """
 
     offence: str
     connections: int
@@ -32,9 +35,12 @@ class Row:
     done: int
     closed: int
     faults: tuple[str, ...]
+    measured: str
 
     @staticmethod
-    def of(offence: str, connections: int, outcome: Outcome, faults: tuple[str, ...]) -> Row:
+    def of(
+        offence: str, connections: int, outcome: Outcome, faults: tuple[str, ...], measured: str = ""
+    ) -> Row:
         """The row of an outcome."""
         beats = outcome.members
         latency = {"p50_ms": beats.p50, "p99_ms": beats.p99, "max_ms": beats.most, "late_ms": beats.late}
@@ -43,7 +49,7 @@ class Row:
             offence, connections, round(outcome.seconds, 1), beats.beats, **latency,
             cpu=round(outcome.cpu, 2), starved=round(outcome.starved, 2), **memory,
             back=_rounded(outcome.back), stop=_rounded(outcome.stop), done=outcome.done,
-            closed=outcome.closed, faults=faults,
+            closed=outcome.closed, faults=faults, measured=measured,
         )  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:
@@ -59,6 +65,12 @@ def merged(before: Iterable[Row], now: Iterable[Row]) -> list[Row]:
     """Both; what was measured now takes the place of what was there."""
     found = {(row.offence, row.connections): row for row in (*before, *now)}
     return list(found.values())
+
+
+def oldest(rows: Iterable[Row], number: int) -> list[tuple[str, int]]:
+    """So many rows that were measured before all others: each an offence and its connections."""
+    by_age = sorted(rows, key=lambda row: row.measured)
+    return [(row.offence, row.connections) for row in by_age[:number]]
 
 
 def rows_in(text: str) -> list[Row]:

@@ -1,7 +1,8 @@
-"""All tests but those of pages in a browser, and mypy: part after part, three processes at a time.
+"""All tests but those of pages in a browser, and mypy: part after part, four processes at a time.
 
 `python tests/parts.py OUT` leaves in OUT what each part printed and its JUnit file, prints a line for each
-that is over, and what failed at the end; `--reports OUT` prints the names of the JUnit files.
+that is over (when, its processor time, its last line), and what failed at the end; `--reports OUT` prints
+the names of the JUnit files.
 
 Parts that wait, for sockets and for brokers, have timeouts: two of them run at a time, and go first where
 processors are few. Beside them run those that compute, the dearest first: so all end at about one time.
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from failed import main as tell
 
-AT_A_TIME = 3
+AT_A_TIME = 4
 WAITING = 2
 """How many of those that run may be such that wait."""
 
@@ -62,11 +63,11 @@ PARTS = (
     Part("conformance", ("conformance",), waits=True),
     Part("others", waits=True),
     Part("kafka", ("beside_kafka", "clients"), waits=True),
-    Part("explore", ("explore", "log", "mutants")),
     Part("cli", ("cli",)),
+    Part("explore", ("explore", "log", "mutants")),
     Part("scopes", ("scopes",)),
-    Part("docs", ("docs",)),
     Part("proofs", ("invariants", "kernel", "oracle", "proofs", "spec")),
+    Part("docs", ("docs",)),
     Part("worlds", ("designs", "environment")),
     Types("types"),
 )
@@ -81,6 +82,14 @@ class Running:
     part: Part
     process: subprocess.Popen[bytes]
     told: Path
+
+    def over(self) -> float | None:
+        """The seconds of processor time that it and its processes took; None while it runs."""
+        number, status, used = os.wait4(self.process.pid, os.WNOHANG)
+        if not number:
+            return None
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return used.ru_utime + used.ru_stime
 
     def end(self) -> None:
         """Interrupt it, so that its tests stop what they have started."""
@@ -113,6 +122,16 @@ def reports(out: Path) -> list[Path]:
     return [part.report(out) for part in PARTS if not isinstance(part, Types)]
 
 
+def _line(one: Running, after: float, used: float) -> str:
+    """What became of a part. after, used: seconds since the first began, and of processor time."""
+    *_, last = ["nothing", *one.told.read_text(errors="replace").split("\n")[:-1]]
+    return f"{_minutes(after)}  {one.part.name:<11}  {_minutes(used)} of CPU  {last.strip('= ')}"
+
+
+def _minutes(seconds: float) -> str:
+    return "{:3}:{:02}".format(*divmod(int(seconds), 60))
+
+
 def main(out: Path) -> int:
     """Run all parts; 1 if one of them failed or left no report."""
     out.mkdir(parents=True, exist_ok=True)
@@ -127,12 +146,11 @@ def main(out: Path) -> int:
             while left and len(running) < AT_A_TIME:
                 left.remove(part := following(left, running))
                 running.append(start(part, out))
-            for one in [one for one in running if one.process.poll() is not None]:
-                running.remove(one)
-                failed |= one.process.returncode != 0
-                minutes, seconds = divmod(int(time.monotonic() - began), 60)
-                *_, last = ["nothing", *one.told.read_text(errors="replace").split("\n")[:-1]]
-                print(f"{minutes:3}:{seconds:02}  {one.part.name:<11}  {last.strip('= ')}", flush=True)
+            for one in list(running):
+                if (used := one.over()) is not None:
+                    running.remove(one)
+                    failed |= one.process.returncode != 0
+                    print(_line(one, time.monotonic() - began, used), flush=True)
             time.sleep(0.1)
     finally:
         for one in running:

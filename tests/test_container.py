@@ -22,6 +22,7 @@ EXTRAS = [
     "networkx",
     "matplotlib",
     "confluent_kafka",
+    "dpkt",
     "kafka",
     "pytest",
     "hypothesis",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bench.offenders import COMMAND, faults, main
@@ -12,7 +13,7 @@ from bench.offenders_beats import Beat, Summary, summary
 from bench.offenders_client import Client, Unanswered, request
 from bench.offenders_list import OFFENCES, Act, Offence
 from bench.offenders_run import Failed, Outcome, Plan, measured
-from bench.offenders_table import Row, merged, rows_in, text_of
+from bench.offenders_table import Row, merged, oldest, rows_in, text_of
 
 from bench import offenders_frames as frames
 from rota.server import running
@@ -139,6 +140,31 @@ def test_what_was_measured_before_stays_where_nothing_is_new() -> None:
     new = replace(old, done=10)
     assert merged([old, other], [new]) == [new, other]
     assert rows_in(text_of("2 cores", [new, other])) == [new, other]
+
+
+def test_the_oldest_rows_are_measured_again_and_kept_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = {("heartbeats", 1): "2026-01-03T10:00Z", ("heartbeats", 8): "2026-01-01T10:00Z",
+            ("nobody", 0): "2026-01-02T10:00Z"}  # fmt: skip
+    before = [Row.of(*each, FINE, (), day) for each, day in days.items()]
+    file = tmp_path / "offenders.json"
+    file.write_text(text_of("2 cores", before), encoding="utf-8")
+
+    def measured(offence: Offence, connections: int, plan: Plan) -> Outcome:
+        if offence.name == "nobody":
+            raise Failed("nothing can be measured")
+        return replace(FINE, done=10)
+
+    monkeypatch.setattr("bench.offenders.measured", measured)
+    assert main(["--oldest", "2", "--docs", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("2 rows, some 1 min, ")
+    assert said.err == "bench: nothing can be measured\n"
+    kept = {(row.offence, row.connections): row for row in rows_in(file.read_text(encoding="utf-8"))}
+    assert kept["heartbeats", 8].done == 10
+    assert oldest(kept.values(), 2) == [("nobody", 0), ("heartbeats", 1)]
+    assert "2026-01-02 10:00 to 20" in (tmp_path / "server-limits.md").read_text(encoding="utf-8")
 
 
 def test_numbers_take_the_place_of_the_mark() -> None:

@@ -41,7 +41,7 @@ def test_walks_on_rotas_own_server_over_sockets(conform):
     assert code == {"conforms": 0, "undecided": 3}[found["verdict"]]
     assert walks["plans"] > 0
     assert walks["requests"] > 10
-    assert ["join.new-member", "absent"] in walks["reached"] or walks["undecided"]
+    assert any(rule.startswith("join.") for rule, _ in walks["reached"]) or walks["undecided"]
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,11 @@ USUAL = {
     "num_partitions": 1,
     "replication_factor": 1,
 }
-PARKS = frozenset({"JoinGroup", "SyncGroup", "Fetch", "Produce"})
-"""APIs some requests of which get no answer, or not soon."""
+PARKS = {"JoinGroup": 0.05, "SyncGroup": 0.05, "Fetch": 1.0, "Produce": 1.0}
+"""APIs some requests of which get no answer, or not soon: seconds that one is waited for.
+
+Who leaves a Fetch before it is read costs nothing, so that is waited for on a machine that is busy, too.
+"""
 
 
 @dataclass(frozen=True)
@@ -290,7 +293,7 @@ class Target:
     def cost(self, case: Case, memory: bool = False, patience: float = 0) -> Cost:
         """Sends a case on a connection of its own, and a heartbeat of somebody else behind it."""
         client = self.connected()
-        client.settimeout(patience or (0.05 if case.api_name in PARKS else 20))
+        client.settimeout(patience or PARKS.get(case.api_name, 20))
         if memory:
             gc.collect()
             tracemalloc.start()

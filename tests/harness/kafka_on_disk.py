@@ -16,7 +16,7 @@ from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets import kafka_broker
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.java import find_java
-from rota.conformance.targets.kafka_jars import RELEASES, fetched, libraries
+from rota.conformance.targets.kafka_jars import RELEASES, Release, fetched, libraries
 from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import Process
 from rota.wire import decode_response, encode_request, frame
@@ -36,15 +36,15 @@ METADATA = "Grüße, 世界 🙂"
 class KafkaOnDisk:
     """A broker that can be stopped and started again on the same data."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, int]) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, settings: Mapping[str, int], release: Release = RELEASE) -> None:
+        self._folder, self._release = folder, release
         port, controller = free_ports(2)
         self._host = ("127.0.0.1", port)
         self.address = f"127.0.0.1:{port}"
         self.data = folder / "data"
         node = kafka_broker.Node(1, port, {1: controller})
-        node.write(folder, RELEASE, {**kafka_broker.USUAL, **settings})
-        self._jvm = kafka_broker.java_for(RELEASE)
+        node.write(folder, release, {**kafka_broker.USUAL, **settings})
+        self._jvm = kafka_broker.java_for(release)
         self._process: Process | None = None
 
     def start(self) -> None:
@@ -53,7 +53,7 @@ class KafkaOnDisk:
         format_it = (*self._jvm, *storage, "-c", "server.properties")
         broker = (*self._jvm, "kafka.Kafka", "server.properties")
         place = tempfile.mkdtemp(dir=self._folder)
-        for name in ("server.properties", RELEASE.log_file[0]):
+        for name in ("server.properties", self._release.log_file[0]):
             shutil.copy(self._folder / name, place)
         commands = [broker] if self.data.exists() else [format_it, broker]
         self._process = Process(guarded(place, commands))
@@ -113,9 +113,9 @@ def commit(address: str, group: str, offset: int, version: int = 8, **more: Any)
     assert topic["partitions"][0]["error_code"] == 0
 
 
-def lead(address: str, group: str, instance: str | None = None) -> str:
+def lead(address: str, group: str, instance: str | None = None, subscription: bytes = b"\x00\x01meta") -> str:
     """A member that has joined alone and has an assignment; its id."""
-    protocols = [{"name": "range", "metadata": b"\x00\x01meta"}]
+    protocols = [{"name": "range", "metadata": subscription}]
     joined = ask(
         address,
         "JoinGroup",

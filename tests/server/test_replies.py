@@ -7,7 +7,7 @@ import pytest
 from rota.coordinator import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.coordinator.messages import JoinGroupReplyMember, LeaveGroupReplyMember
 from rota.server.answers import as_body, lists
-from rota.wire import WireError, api, codec, encode_reply, encode_response, encoder
+from rota.wire import WireError, api, codec, encode_response, encoder, frame, frame_reply
 
 MEMBERS = (JoinGroupReplyMember("m-1", "i", b"\0\xff"), JoinGroupReplyMember("m-2", None, b""))
 REPLIES = {
@@ -25,13 +25,23 @@ REPLIES = {
 }
 
 
+def framed(name, version, reply):
+    out = bytearray(b"before")
+    frame_reply(out, name, version, reply, 5)
+    return out
+
+
 def differing(name):
     """The versions and replies of an API whose bytes are not those of the body."""
+
+    def whole(version, reply):
+        return b"before" + frame(encode_response(name, version, as_body(reply), 5))
+
     return [
         (version, reply)
         for version in range(api(name).min_version, api(name).max_version + 1)
         for reply in REPLIES[name]
-        if encode_reply(name, version, reply, 5) != encode_response(name, version, as_body(reply), 5)
+        if framed(name, version, reply) != whole(version, reply)
     ]
 
 
@@ -57,10 +67,12 @@ def test_what_lists_something_is_known():
 
 
 def test_what_cannot_be_written_is_refused():
+    out = bytearray(b"before")
     with pytest.raises(WireError, match="Heartbeat v4 response"):
-        encode_reply("Heartbeat", 4, HeartbeatReply(2**40), 1)
+        frame_reply(out, "Heartbeat", 4, HeartbeatReply(2**40), 1)
     with pytest.raises(WireError, match="Heartbeat: no version 99"):
-        encode_reply("Heartbeat", 99, HeartbeatReply(), 1)
+        frame_reply(out, "Heartbeat", 99, HeartbeatReply(), 1)
+    assert out == b"before"
 
 
 def test_an_attribute_that_no_version_has_is_refused():
@@ -69,4 +81,4 @@ def test_an_attribute_that_no_version_has_is_refused():
         eror_code: int = 0
 
     with pytest.raises(WireError, match="no version of this message has eror_code"):
-        encode_reply("Heartbeat", 4, Slip(), 1)
+        framed("Heartbeat", 4, Slip())

@@ -5,7 +5,7 @@ out.
 """
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from rota.coordinator.values import value
 
@@ -44,8 +44,7 @@ class ErrorCode:
     UNSTABLE_OFFSET_COMMIT: Final = 88
 
 
-@value
-class JoinGroupProtocol:
+class JoinGroupProtocol(NamedTuple):
     """One entry of a member's list: a protocol's name and the member's metadata for it."""
 
     name: str
@@ -69,8 +68,7 @@ class JoinGroup:
     reason: str | None = None
 
 
-@value
-class SyncGroupAssignment:
+class SyncGroupAssignment(NamedTuple):
     """What the leader assigns to one member: opaque bytes."""
 
     member_id: str

@@ -6,6 +6,7 @@ while it is new (it can, with generation 0) has only its session timeout left, a
 
 from typing import Literal
 
+from rota.coordinator.effects import TimerId
 from rota.coordinator.group import Group, Member
 from rota.coordinator.step import Step
 
@@ -13,10 +14,15 @@ from rota.coordinator.step import Step
 def restart_session(step: Step, group: Group, member: Member) -> None:
     """Give the member a full session timeout from now on."""
     kind: Literal["session", "new_member"] = "new_member" if member.is_new else "session"
-    if member.timer not in (None, kind):
+    if member.timer != kind:
         stop_timer(step, group, member)
-    member.timer = kind
-    step.arm(kind, group.group_id, member.session_timeout_ms, member.member_id)
+        member.timer = kind
+    if member.is_new:
+        step.arm(kind, group.group_id, member.session_timeout_ms, member.member_id)
+        return
+    if member.session_id is None:
+        member.session_id = TimerId(kind, group.group_id, member.member_id)
+    step.arm_again(member.session_id, member.session_timeout_ms)
 
 
 def start_new_member_timer(step: Step, group: Group, member: Member) -> None:

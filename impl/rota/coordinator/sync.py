@@ -34,7 +34,7 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
     step.dismiss(group.parked_syncs.park(request.member_id, parked), told)
     if group.leader == request.member_id:
         step.note("assignment", group, request.member_id)
-        sent = {entry.member_id: entry.assignment for entry in request.assignments}
+        sent = dict(request.assignments)
         assignments = {member_id: sent.get(member_id, b"") for member_id in group.members}
         about = Assigned(group.generation_id, assignments)
         step.append(group.group_id, group.record(assignments), about)

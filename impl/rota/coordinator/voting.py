@@ -26,9 +26,11 @@ def supports_protocols(group: Group, request: JoinGroup) -> bool:
     """
     if group.state is GroupState.EMPTY:
         return bool(request.protocol_type and request.protocols)
-    return group.protocol_type == request.protocol_type and any(
-        group.supporters[entry.name] == len(group.members) for entry in request.protocols
-    )
+    if group.protocol_type == request.protocol_type:
+        for entry in request.protocols:
+            if group.supporters[entry.name] == len(group.members):
+                return True
+    return False
 
 
 def select_protocol(group: Group, choices: Choices) -> str:

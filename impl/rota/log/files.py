@@ -10,7 +10,17 @@ import os
 from typing import Protocol
 
 
-class OpenFile(Protocol):
+class Readable(Protocol):
+    """A file that is open for reading. Errors: OSError, of every call."""
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """At most `size` bytes from `position` on; fewer only at the end."""
+
+    def size(self) -> int:
+        """How long the file is."""
+
+
+class OpenFile(Readable, Protocol):
     """A file that is open for reading and writing. Errors: OSError, of every call."""
 
     def append(self, data: bytes) -> int:
@@ -18,12 +28,6 @@ class OpenFile(Protocol):
 
     def write_at(self, position: int, data: bytes) -> int:
         """Writes over what is there; returns how many bytes it took."""
-
-    def read_at(self, position: int, size: int) -> bytes:
-        """At most `size` bytes from `position` on; fewer only at the end."""
-
-    def size(self) -> int:
-        """How long the file is."""
 
     def truncate(self, size: int) -> None:
         """Cuts the file to `size` bytes."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rota.log.files import OpenFile
+from rota.log.files import OpenFile, Readable
 from rota.wire.records import checksum
 
 HEADER_SIZE = 61
@@ -68,7 +68,7 @@ def spans(batch: bytes) -> int:
     return int(fields[0] + fields[6] + 1)
 
 
-def frames(file: OpenFile, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+def frames(file: Readable, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """Position and bytes of each batch between two positions, cut by their lengths alone.
 
     Errors: BadBatch where no batch fits.
@@ -138,7 +138,7 @@ def content_crc(file: OpenFile, end: int) -> int:
     return crc
 
 
-def good_batch_behind(file: OpenFile, bad: int, end: int, next_offset: int) -> int | None:
+def good_batch_behind(file: Readable, bad: int, end: int, next_offset: int) -> int | None:
     """The position of the first whole batch behind a bad one, None if there is none.
 
     It is looked for byte by byte: the length of the bad one may be what is wrong with it.

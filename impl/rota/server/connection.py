@@ -69,7 +69,30 @@ class Connection(asyncio.BufferedProtocol):
     """The protocol object of one accepted socket; `closed` is done when it is gone.
 
     It says where its bytes are to go: otherwise asyncio allocates 256 KiB for each read, and gives them back.
+    Without a dict of its own: of a thousand, each is a few lines of the processor's cache less.
     """
+
+    __slots__ = (
+        "__weakref__",
+        "_broker",
+        "_ended",
+        "_finishing",
+        "_idle",
+        "_in_flight",
+        "_incoming",
+        "_is_dropped",
+        "_loop",
+        "_outgoing",
+        "_reading",
+        "_steps",
+        "_transport",
+        "_will_go_on",
+        "_working",
+        "_writable",
+        "client_host",
+        "client_port",
+        "closed",
+    )
 
     def __init__(self, broker: Broker) -> None:
         self.client_host = ""
@@ -121,7 +144,6 @@ class Connection(asyncio.BufferedProtocol):
         return self._broker.landing
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._idle.since = self._loop.time()
         self._incoming.add(self._broker.landing[:nbytes])
         self._broker.turns.go_on(self)
         if len(self._incoming.received) > READ_AHEAD:
@@ -171,8 +193,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def answer_with(self, name: str, version: int, reply: object, correlation_id: int) -> None:
         """As `answer`, of an object in place of a body, of few elements."""
-        if self.is_there:
-            self._idle.since = self._loop.time()
+        if self._transport is not None:
+            if not self._working:
+                self._idle.since = self._loop.time()
             self._outgoing.add_reply(name, version, reply, correlation_id)
 
     def answer_in_pieces(self, pieces: Sequence[Bytes], held: int) -> None:
@@ -251,6 +274,8 @@ class Connection(asyncio.BufferedProtocol):
 
         Whether there is more to do.
         """
+        # As good as now, which need not be asked for: a turn is short.
+        self._idle.since = until
         self._working = True
         while (more := self._work()) and self._loop.time() < until:
             pass
@@ -258,7 +283,8 @@ class Connection(asyncio.BufferedProtocol):
         self._outgoing.flush()
         if self._ended and not more and self._transport is not None:
             self._transport.close()
-        self._update_reading()
+        if not self._reading or len(self._incoming.received) > READ_AHEAD:
+            self._update_reading()
         return more
 
     def _work(self) -> bool:

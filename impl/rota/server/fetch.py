@@ -11,11 +11,11 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from rota.coordinator import Purgatory
-from rota.server.answers import Later
+from rota.server.answers import Later, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.partition import PartitionLog, check_leader_epoch
@@ -30,7 +30,7 @@ LONG_BYTES = 1 << 20
 """Answers with more records are written in several steps."""
 
 READ_AT_ONCE = 200
-"""How many partitions of a request are read in one step."""
+"""How many partitions of a request are looked up, read or put together in one step."""
 
 _TOPIC_IDS_SINCE = 13
 _NEW_SESSION, _NO_SESSION = 0, -1
@@ -62,11 +62,15 @@ class _Read:
     missing: int
     size: int
 
-    def body(self, together: Callable[[tuple[bytes, ...]], bytes | Pieces]) -> dict[str, Any]:
+    def body(
+        self, together: Callable[[tuple[bytes, ...]], bytes | Pieces]
+    ) -> Generator[None, None, dict[str, Any]]:
         """The response's body. together: makes one value of a partition's batches."""
-        for response in self.responses:
-            for answer in response["partitions"]:
+        partitions = chain.from_iterable(response["partitions"] for response in self.responses)
+        for answers in slices(partitions, READ_AT_ONCE):
+            for answer in answers:
                 answer["records"] = together(answer["records"])
+            yield
         return {"responses": self.responses}
 
 
@@ -172,7 +176,7 @@ class Fetches:
     def _begin(self, body: Body, context: RequestContext) -> Iterator[None]:
         if context.is_lost:
             return
-        fetch = self._fetch(body, context.version)
+        fetch = yield from self._fetch(body, context.version)
         read = yield from fetch.read()
         logs = fetch.logs()
         if read.missing <= 0 or body["max_wait_ms"] <= 0 or not logs:
@@ -229,20 +233,26 @@ class Fetches:
                 del self._watching[log], self._ends[log]
         return parked
 
-    def _fetch(self, body: Body, version: int) -> _Fetch:
+    def _fetch(self, body: Body, version: int) -> Generator[None, None, _Fetch]:
         max_bytes = min(body.get("max_bytes", self._max_bytes), self._max_bytes)
         replica_id = body.get("replica_id", body.get("replica_state", {}).get("replica_id", -1))
+        topics = []
+        steps = count(1)
+        for entry in body["topics"]:
+            name = {key: entry[key] for key in ("topic", "topic_id") if key in entry}
+            wanted = []
+            for item in entry["partitions"]:
+                if next(steps) % READ_AT_ONCE == 0:
+                    yield
+                wanted.append(self._wanted(entry, item, version))
+            topics.append((name, tuple(wanted)))
         return _Fetch(
-            tuple(self._topic(entry, version) for entry in body["topics"]),
+            tuple(topics),
             min(body["min_bytes"], max_bytes),
             max_bytes,
             replica_id >= 0,
             body["isolation_level"] == _READ_COMMITTED,
         )
-
-    def _topic(self, entry: Body, version: int) -> tuple[dict[str, Any], tuple[_Wanted, ...]]:
-        name = {key: entry[key] for key in ("topic", "topic_id") if key in entry}
-        return name, tuple(self._wanted(entry, item, version) for item in entry["partitions"])
 
     def _wanted(self, entry: Body, item: Body, version: int) -> _Wanted:
         log, error_code = None, 0
@@ -271,10 +281,10 @@ def _last(context: RequestContext, fetch: _Fetch) -> Iterator[None]:
 def _answer(context: RequestContext, read: _Read) -> Iterator[None]:
     """Answers a request: in steps, if it is long."""
     if read.size < LONG_BYTES:
-        context.reply(read.body(b"".join))
+        context.reply((yield from read.body(b"".join)))
         return
     yield
     # without a copy of the batches, so that a client that reads slowly costs nothing
-    pieces = context.in_pieces(read.body(Pieces))
+    pieces = context.in_pieces((yield from read.body(Pieces)))
     yield
     context.reply_in_pieces(pieces, sum(map(len, pieces)) - read.size)

@@ -18,6 +18,8 @@ class Idle:
     the time.
     """
 
+    __slots__ = ("_busy", "_end", "_loop", "_seconds", "_timer", "since")
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,

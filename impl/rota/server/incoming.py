@@ -34,10 +34,13 @@ class Incoming:
     received: what has not been taken from the front yet; to be read only.
     """
 
+    __slots__ = ("_admitted", "_intake", "_max_frame", "_sender", "_size", "_unasked", "received")
+
     def __init__(self, sender: Sender, intake: Intake, max_frame: int) -> None:
         self._sender = sender
         self._intake = intake
         self._max_frame = max_frame
+        self._unasked = min(SHORT, max_frame)
         self.received = bytearray()
         self._size = 0
         self._admitted = True
@@ -80,8 +83,7 @@ class Incoming:
             self.received = received[end:]
             self._intake.whole(self._sender)
             return memoryview(received)[4:end]
-        with memoryview(received) as view:
-            payload = bytes(view[4:end])
+        payload = bytes(received[4:end])
         del received[:end]
         return payload if size <= AT_ONCE else memoryview(payload)
 
@@ -94,6 +96,10 @@ class Incoming:
             return self._allowed(int.from_bytes(received[:4], "big", signed=True), most)
         size: int
         size, key = _HEAD.unpack_from(received)
+        if 0 < size <= self._unasked:
+            self._admitted = True
+            self._size = size
+            return size
         self._size = self._allowed(size, most if 0 < size <= SHORT else min(most, frame_limit(key).bytes))
         self._admitted = size <= SHORT or self._intake.ask(self._sender, size)
         return size

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from rota.wire import Bytes, WireError, encode_reply, encode_response, encode_response_in_slices
+from rota.wire import Bytes, WireError, encode_response, encode_response_in_slices, frame_reply
 
 WRITTEN_TOGETHER = 64 * 1024
 """Bytes of short responses that wait for the end of an iteration, and of a longer one in one write."""
@@ -52,6 +52,19 @@ class Outgoing:
     is_busy: whether a long response is being encoded or sent, which nothing may overtake.
     """
 
+    __slots__ = (
+        "_begun",
+        "_encoding",
+        "_fail",
+        "_held",
+        "_holds",
+        "_may_write",
+        "_rest",
+        "_unsent",
+        "_write",
+        "is_busy",
+    )
+
     def __init__(
         self,
         write: Callable[[Bytes], None],
@@ -83,10 +96,17 @@ class Outgoing:
 
     def add_reply(self, name: str, version: int, reply: object, correlation_id: int) -> None:
         """Takes in a response whose fields are an object's, of few elements."""
+        unsent = self._unsent
+        begin = len(unsent)
         try:
-            self.add_encoded(encode_reply(name, version, reply, correlation_id))
+            frame_reply(unsent, name, version, reply, correlation_id)
         except WireError as error:
             self._fail(str(error))
+            return
+        if len(unsent) > WRITTEN_TOGETHER:
+            payload = unsent[begin + 4 :]
+            del unsent[begin:]
+            self.add_encoded(payload)
 
     def add_encoded(self, payload: Bytes) -> None:
         """Takes an encoded response in."""

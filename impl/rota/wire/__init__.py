@@ -13,12 +13,12 @@ from rota.wire.codec import (
     decode_request,
     decode_request_in_slices,
     decode_response,
-    encode_reply,
     encode_request,
     encode_response,
     encode_response_in_pieces,
     encode_response_in_slices,
     frame,
+    frame_reply,
     request_header,
 )
 from rota.wire.errors import UnsupportedVersion, WireError
@@ -41,12 +41,12 @@ __all__ = [
     "decode_request",
     "decode_request_in_slices",
     "decode_response",
-    "encode_reply",
     "encode_request",
     "encode_response",
     "encode_response_in_pieces",
     "encode_response_in_slices",
     "frame",
+    "frame_reply",
     "membership_apis",
     "request_header",
 ]

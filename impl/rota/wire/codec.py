@@ -25,9 +25,10 @@ from rota.wire.schema import Api, Field, api
 
 _REQUEST_HEADER = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
+_REPLY_HEAD = struct.Struct(">ii")
 _SHORT = struct.Struct(">h")
 _NO_TAGS: Mapping[int, bytes] = {}
-_RequestHeader = tuple[int, int, str | None, Mapping[int, bytes]]
+_RequestHeader = tuple["_Reading", int, int, str | None, Mapping[int, bytes], int]
 
 
 class Request(NamedTuple):
@@ -114,17 +115,22 @@ def encode_response(
     return _write(how, body, _response_header(how, correlation_id, header_tags))
 
 
-def encode_reply(name: str, version: int, reply: Any, correlation_id: int) -> bytearray:
-    """As `encode_response`, of an object with attributes named as the fields: see `object_encoder`."""
+def frame_reply(out: bytearray, name: str, version: int, reply: Any, correlation_id: int) -> None:
+    """Appends a whole frame: as of `encode_response`, of an object with attributes named as the fields are.
+
+    See `object_encoder`. After an error nothing is appended.
+    """
     label, flexible_header, encode = _telling(name, version, reply.__class__)
-    out = bytearray(_LENGTH.pack(correlation_id))
+    begin = len(out)
+    out += _REPLY_HEAD.pack(0, correlation_id)
     if flexible_header:
         out.append(0)
     try:
         encode(reply, out)
     except FAILURES as error:
+        del out[begin:]
         raise WireError(f"{label}: {error}") from None
-    return out
+    _LENGTH.pack_into(out, begin, len(out) - begin - _LENGTH.size)
 
 
 def encode_response_in_slices(
@@ -158,8 +164,7 @@ def decode_request(payload: bytes, trailing: bool = False) -> Request:
     WireError for anything else that is not exactly one request.
     """
     data = bytes(payload)
-    how, header, pos = _read_request_header(data)
-    version, correlation_id, client_id, tags = header
+    how, version, correlation_id, client_id, tags, pos = _read_request_header(data)
     return Request(how.api, version, correlation_id, client_id, _read(how, data, pos, trailing), tags)
 
 
@@ -169,8 +174,7 @@ def decode_request_in_slices(payload: memoryview, most: int) -> Generator[None, 
     It keeps nothing of the frame but views of the fields `decoder.VIEWED`. Errors: as for `decode_request`;
     WireError too for more than `most` elements of arrays and tagged fields in all.
     """
-    how, header, pos = _read_request_header(payload)
-    version, correlation_id, client_id, tags = header
+    how, version, correlation_id, client_id, tags, pos = _read_request_header(payload)
     decode = _slicing(how.api, version)
     try:
         body, _ = yield from decode(payload, pos, most)
@@ -213,13 +217,13 @@ def _request_header(
     return out
 
 
-def _read_request_header(data: bytes | memoryview) -> tuple[_Reading, _RequestHeader, int]:
-    """How to read a request, its header, and where its body begins. Errors: as of `decode_request`."""
+def _read_request_header(data: bytes | memoryview) -> _RequestHeader:
+    """How to read a request, what its header says, where its body begins. Errors: as of `decode_request`."""
     if len(data) < _REQUEST_HEADER.size:
         raise WireError(f"request header: {len(data)} bytes are too few")
     key, version, correlation_id = _REQUEST_HEADER.unpack_from(data)
     try:
-        how = _reading(api(key), version, "request")
+        how = _reading_request(key, version)
     except WireError as error:
         raise UnsupportedVersion(str(error), key, version, correlation_id) from None
     tags = _NO_TAGS
@@ -229,7 +233,7 @@ def _read_request_header(data: bytes | memoryview) -> tuple[_Reading, _RequestHe
             tags, pos = _read_header_tags(data, pos)
     except FAILURES as error:
         raise WireError(f"{how.label} header: {reading_failure(error)}") from None
-    return how, (version, correlation_id, client_id, tags), pos
+    return how, version, correlation_id, client_id, tags, pos
 
 
 def _read_client_id(data: bytes | memoryview, pos: int) -> tuple[str | None, int]:
@@ -326,6 +330,12 @@ def _reading(found: Api, version: int, kind: str) -> _Reading:
     label = f"{found.name} v{version} {kind}"
     decode = decoder(_fields(found, kind), version, version in found.flexible, label)
     return _Reading(found, label, _flexible_header(found, version, kind), decode)
+
+
+@cache
+def _reading_request(key: int, version: int) -> _Reading:
+    """The same of a request, by its number. Errors: WireError."""
+    return _reading(api(key), version, "request")
 
 
 @cache

@@ -222,6 +222,12 @@ def kinds_of_report(ctx: click.Context, _: str) -> Iterable[str]:
     return [f"{kind}=" for kind in KINDS]
 
 
+@completing
+def pages_of_accounts(ctx: click.Context, _: str) -> Iterable[str]:
+    """What `--report` of an account begins with."""
+    return ["html="]
+
+
 def traces(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
     """Files of traces below what is typed, and folders on the way to others."""
     folder = Path(incomplete) if incomplete.endswith("/") else Path(incomplete).parent

@@ -20,12 +20,11 @@ from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
-from rota.conformance.connections.connection import Closed, Garbage, NotListening
-from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Target
+from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
-from rota.generate.player import Coordinator
+from rota.generate.host import UNREACHED, Host
 from rota.generate.reach import reach
 from rota.generate.run import Failure, Tally, replayed, run
 from rota.generate.saved import NotSaved, Saved, path_of, read_saved, saved_text
@@ -91,7 +90,7 @@ class Asked:
         except NotSaved as error:
             raise UsageError(str(error)) from error
         with closing(self.target):
-            walked = self._with(saved.settings, lambda found: _replayed(found, saved))
+            walked, _ = self._with(saved.settings, lambda host: _replayed(host, saved))
         return self._tell(saved, walked)
 
     def _check_reports(self) -> None:
@@ -103,7 +102,7 @@ class Asked:
         line = LiveLine(sys.stderr, silent=self.quiet)
         tally, began = Tally(), time.monotonic()
         target = see_what_is_there(self.target, self.patience)
-        settings, died = _settings(target), ""
+        settings = _settings(target)
         if not (self.quiet or self.as_json):
             click.echo(
                 f"rota conform --generate: target {target.name}, profile {self.profile}, seed {self.seed}, "
@@ -117,29 +116,37 @@ class Asked:
             line.show(lambda: _progress(tally, time.monotonic() - began, self.seconds))
             return stop.is_set()
 
-        failures = self._with(settings, lambda found: _walked(found, self, tally, watched, tell))
+        failures, ending = self._with(settings, lambda host: _walked(host, self, tally, watched, tell))
+        if ending:
+            tally.died.append(Death(ending, ()))
         line.clear()
         asked = {"target": target.name, "profile": self.profile, "seed": self.seed, "seconds": self.seconds}
         identity = identified(__name__, (), (), {**asked, "broker": dict(settings)})
         seconds = time.monotonic() - began
         seen = WalksSeen(
-            target.name, self.profile, self.seed, tally, failures, seconds, identity, died, stop.is_set()
+            target.name, self.profile, self.seed, tally, failures, seconds, identity, stop.is_set()
         )
         return seen, settings
 
-    def _with(self, settings: Mapping[str, int], walk: Callable[[Coordinator], R]) -> R:
-        """What comes of walking on the target, started with these settings. Errors: UsageError."""
-        name = self.target.name
+    def _with(self, settings: Mapping[str, int], walk: Callable[[Host], R]) -> tuple[R, str]:
+        """What comes of walking on the target, started with these settings; how it failed in its stop, if it
+        did. Errors: UsageError.
+        """
+        name, started = self.target.name, settings if self.target.settable else _heeded(self.target)
+        profile = PROFILES[self.profile]
+        host = Host(
+            lambda: self.target.start(started),
+            lambda running: reach(running.address, settings, profile, self.patience),
+        )
         try:
-            running = self.target.start(settings if self.target.settable else _heeded(self.target))
+            host.begin()
+            return walk(host), host.stop()
         except NotStarted as error:
             raise UsageError(f"target {name} does not start: {error}; {error.remedy}", UNDECIDED) from error
-        try:
-            return walk(reach(running.address, settings, PROFILES[self.profile], self.patience))
-        except (Undecidable, Deviation, Closed, Garbage, NotListening) as error:
+        except UNREACHED as error:
             raise UsageError(f"{name}: {error}; see what runs there", UNDECIDED) from error
         finally:
-            running.stop()
+            host.stop()
 
     def _tell(self, saved: Saved, walked: Sequence[Walked]) -> int:
         """Print what became of a failure that was played again; the exit code."""
@@ -173,16 +180,18 @@ def _heeded(target: Target) -> dict[str, int]:
 
 
 def _walked(
-    coordinator: Coordinator,
+    host: Host,
     asked: Asked,
     tally: Tally,
     stopped: Callable[[], bool],
     tell: Callable[[str], object],
 ) -> list[Failure]:
-    with judges() as judging, drawn(asked.seed, coordinator.terms, coordinator.profile) as plans:
-        return asyncio.run(run(coordinator, plans, asked.seconds, tally, judging, stopped, tell))
+    assert host.coordinator is not None  # it has begun
+    terms, profile = host.coordinator.terms, host.coordinator.profile
+    with judges() as judging, drawn(asked.seed, terms, profile) as plans:
+        return asyncio.run(run(host, plans, asked.seconds, tally, judging, stopped, tell))
 
 
-def _replayed(coordinator: Coordinator, saved: Saved) -> list[Walked]:
+def _replayed(host: Host, saved: Saved) -> list[Walked]:
     with judges() as judging:
-        return asyncio.run(replayed(coordinator, saved.plan, judging))
+        return asyncio.run(replayed(host, saved.plan, saved.cause, judging))

@@ -34,7 +34,7 @@ def one_target(
     if target is None and not embedded:
         raise UsageError("no target; give --target HOST:PORT, or --embedded for rota's own server")
     security = _security(config, (target or "rota",))
-    return parse_target(target or "rota", dict(map(_setting, settings)), profile or USUAL, security)
+    return parse_target(target or "rota", dict(map(setting, settings)), profile or USUAL, security)
 
 
 def two_targets(
@@ -47,7 +47,7 @@ def two_targets(
     """What `--diff`, `--set` and `--command-config` say. Errors: UsageError, TargetError."""
     if target is not None or embedded:
         raise UsageError("--diff names its two targets itself; leave --target and --embedded out")
-    known = dict(map(_setting, settings))
+    known = dict(map(setting, settings))
     security = _security(config, diff)
     return parse_target(diff[0], known, security=security), parse_target(diff[1], known, security=security)
 
@@ -65,7 +65,8 @@ def _security(config: Path | None, targets: Sequence[str]) -> Security:
         raise UsageError(f"--command-config {error}") from error
 
 
-def _setting(text: str) -> tuple[str, int]:
+def setting(text: str) -> tuple[str, int]:
+    """A setting of a broker as it is given. Errors: UsageError."""
     key, _, value = text.partition("=")
     if key not in DEFAULTS or not value.isdigit():
         raise UsageError(f"cannot read the setting {text!r}; write KEY=NUMBER with KEY {', '.join(DEFAULTS)}")

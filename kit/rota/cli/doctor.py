@@ -79,6 +79,12 @@ def _try_confluent_kafka() -> None:
         raise Unfit("librdkafka names no version")
 
 
+def _try_dpkt() -> None:
+    tcp = import_module("dpkt").tcp
+    if tcp.TCP(bytes(tcp.TCP(sport=1, dport=2, data=b"x"))).data != b"x":
+        raise Unfit("dpkt does not read what it has written")
+
+
 def _try_test() -> None:
     for _, module in _extra("test").packages:
         import_module(module)
@@ -94,6 +100,7 @@ SELF_TESTS: dict[str, Callable[[], None]] = {
     "proofs": _try_z3,
     "liveness": _try_networkx,
     "targets": _try_confluent_kafka,
+    "capture": _try_dpkt,
     "test": _try_test,
 }
 """Extra → a computation that raises when the extra does not work."""

@@ -30,6 +30,7 @@ EXTRAS = (
         "the target librdkafka-mock and real clients",
         (("confluent-kafka", "confluent_kafka"),),
     ),
+    Extra("capture", "captured packets (pcap, pcapng) as sources", (("dpkt", "dpkt"),)),
     Extra(
         "test",
         "rota's own tests",

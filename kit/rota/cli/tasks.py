@@ -17,6 +17,12 @@ TASKS = {
     "Judge and run brokers": {
         "conform": "Judge a group coordinator over the wire, or compare two of them.",
         "serve": "Run rota's own broker with Kafka's wire protocol.",
+        "record": "Stand between clients and brokers, and keep what they say about groups.",
+    },
+    "Ask what happened": {
+        "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running "
+        "coordinator.",
+        "validate": "Whether the protocol was kept in recordings, logs and the offsets topic.",
     },
     "This installation": {
         "doctor": "What is installed, what each extra adds, and a self-test of each.",

@@ -30,7 +30,7 @@ class Member:
         self.library = library
         self.history = history
         self._process = subprocess.Popen(
-            [sys.executable, "-m", PROCESSES[library], json.dumps(settings | {"client_id": name})],
+            self.command(json.dumps(settings | {"client_id": name})),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -45,6 +45,10 @@ class Member:
         for reader in self._readers:
             reader.daemon = True
             reader.start()
+
+    def command(self, settings: str) -> list[str]:
+        """What is started, with its settings in JSON."""
+        return [sys.executable, "-m", PROCESSES[self.library], settings]
 
     def _listen(self) -> None:
         for line in self._stdout:

@@ -33,6 +33,7 @@ class World:
     ) -> None:
         self.history = History(patience)
         self.members: list[Member] = []
+        self.made: Callable[..., Member] = Member
         self._producer = producers.of(libraries[0])
         self._libraries = itertools.cycle(libraries)
         self._unique = uuid.uuid4().hex[:8]
@@ -84,7 +85,7 @@ class World:
         number = len(self.members)
         library = next(self._libraries)
         name = f"{'ABCDEFGH'[number]}-{library[:5]}"
-        member = Member(name, library, self._settings | settings, self.history)
+        member = self.made(name, library, self._settings | settings, self.history)
         self.members.append(member)
         if topics or pattern:
             member.subscribe(*topics, pattern=pattern)

@@ -1,12 +1,13 @@
 """What a walk has left behind: can two polite members still have the group that others have walked on?
 
-They join, sync and heartbeat as clients do, again and again where they are told so. Whoever walked is silent,
-so it is gone when its session or rebalance timeout is over.
+And can two others have another group meanwhile? They join, sync and heartbeat as clients do, again and again
+where they are told so. Whoever walked is silent, so it is gone when its session or rebalance timeout is over.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota.conformance.dialogues.subscription import subscription
@@ -60,12 +61,14 @@ class _Polite:
     async def ask(self, name: str, request: Request, least: int = 0) -> ReplyMessage | None:
         """The answer to a request; None where none will come."""
         version = self.terms.spoken(name, least)[-1]
-        self.number += 1
-        asked = await self.stage.ask(self.name, self.line, version, request, self.number)
-        if asked is None:
-            return None
-        await asked.answered
-        return self.stage.answers.get(self.number)
+        while True:
+            self.number += 1
+            before = self.stage.restarts
+            asked = await self.stage.ask(self.name, self.line, version, request, self.number)
+            if asked is not None:
+                await asked.answered
+            if self.stage.restarts == before:
+                return None if asked is None else self.stage.answers.get(self.number)
 
     async def live(self) -> None:
         """Until it is cancelled."""
@@ -121,32 +124,58 @@ class _Polite:
             await asyncio.sleep(PAUSE)
 
 
-async def aftermath(stage: Stage, plan: Plan, terms: Terms) -> str:
-    """Let two polite members have the group; why they cannot, else nothing. They leave in the end."""
+@dataclass(frozen=True)
+class Harm:
+    """What polite members could not do: in words, and in whose group it was (`THEIRS` or `ANOTHER`)."""
+
+    told: str
+    where: str
+
+
+THEIRS, ANOTHER = "the group", "another group"
+
+
+async def aftermath(stage: Stage, plan: Plan, terms: Terms, other: Stage | None = None) -> Harm | None:
+    """Let two polite members have the group, and two another one beside it; what they cannot, if anything.
+
+    other: of a group in which nobody has been, None to do without. All of them leave in the end.
+    """
     joins = (step.request for step in plan.steps if isinstance(step, Ask))
     kind = next((one.protocol_type for one in joins if isinstance(one, JoinGroupRequest)), "consumer")
-    pair = [
-        _Polite(f"polite{n}", FIRST_LINE + n, stage, terms, kind or "consumer", FIRST_LINE * (n + 1))
-        for n in range(2)
-    ]
     seconds = min(AT_MOST, plan.longest + BEYOND)
+    having = [_have(stage, terms, kind or "consumer", seconds)]
+    if other is not None:
+        having.append(_have(other, terms, "consumer", BEYOND))
+    has, *others_have = await asyncio.gather(*having)
+    if not all(others_have):
+        return Harm(
+            f"two polite members of another group are not Stable together after {BEYOND:g} s", ANOTHER
+        )
+    told = f"two polite members are not Stable together {seconds:g} s after everybody else fell silent"
+    return None if has else Harm(told, THEIRS)
+
+
+async def _have(stage: Stage, terms: Terms, kind: str, seconds: float) -> bool:
+    """Whether two polite members can have a group within so many seconds."""
+    pair = [_Polite(f"polite{n}", FIRST_LINE + n, stage, terms, kind, FIRST_LINE * (n + 1)) for n in range(2)]
     lives = [asyncio.ensure_future(one.live()) for one in pair]
     try:
-        stable = await _stable(pair, seconds)
+        stable = await _stable(pair, lives, seconds, stage)
     finally:
         for life in lives:
             life.cancel()
     for one in pair:
         await one.leave()
-    told = f"two polite members are not Stable together {seconds:g} s after everybody else fell silent"
-    return "" if stable else told
+    return stable
 
 
-async def _stable(pair: list[_Polite], seconds: float) -> bool:
-    """Whether both are in one generation within so many seconds."""
+async def _stable(
+    pair: list[_Polite], lives: Sequence[asyncio.Future[None]], seconds: float, stage: Stage
+) -> bool:
+    """Whether both are in one generation within so many seconds; not if neither gets any answer."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while loop.time() < end:
+    end = loop.time() + seconds - stage.lost
+    while loop.time() < end + stage.lost and not all(life.done() for life in lives):
         if pair[0].settled == pair[1].settled != -1:
             return True
         await asyncio.sleep(PAUSE / 4)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
 
+from rota.generate.aftermath import Harm
 from rota.generate.cast import Terms
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
@@ -33,7 +34,7 @@ def judges() -> Iterator[Judging]:
     with _processes(max(1, (os.cpu_count() or 2) - 1)) as pool:
         pool.submit(os.getpid).result()  # it takes its time to start, too
 
-        async def judging(played: Played, harm: str) -> Walked:
+        async def judging(played: Played, harm: Harm | None) -> Walked:
             light = replace(played, messages=())
             walked = await asyncio.get_running_loop().run_in_executor(pool, judged, light, harm)
             return replace(walked, played=played)

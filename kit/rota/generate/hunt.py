@@ -16,7 +16,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import count
 
-from rota.generate.aftermath import aftermath
+from rota.generate.aftermath import Harm, aftermath
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
@@ -35,7 +35,7 @@ class Trial:
     """A plan played on a server of its own. harm: as of `aftermath`; seconds: how long it took."""
 
     played: Played
-    harm: str
+    harm: Harm | None
     seconds: float
 
     @cached_property
@@ -54,7 +54,7 @@ def trial(plan: Plan, settings: Mapping[str, int], profile: str) -> Trial:
         stage = Stage(coordinator, f"walk-{plan.id}")
         began = asyncio.get_running_loop().time()
         try:
-            await play(plan, stage)
+            await play(plan, stage, coordinator.terms)
             harm = await aftermath(stage, plan, coordinator.terms)
             await stage.silence(0.1)
         finally:

@@ -33,6 +33,9 @@ from rota.spec.offset_messages import (
     TopicPartitions,
 )
 
+SELDOM = 0.1
+"""How often a client that does everything right does something that few do."""
+
 LEAST, GREATEST = -(2**31), 2**31 - 1
 
 STATIC_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7}
@@ -54,8 +57,11 @@ class Moves:
         state = None if self.simulated.group is None else self.simulated.group.state
         if client.told is None or client.out or state is GroupState.PREPARING_REBALANCE:
             return self.made("JoinGroup", client)
+        if client.instance is not None and self.rng.random() < SELDOM:
+            return self._changed(self.made("JoinGroup", client), _no_id, client)  # its process was restarted
         if client.owes:
-            return self.made("SyncGroup", client)
+            ask = self.made("SyncGroup", client)
+            return self._changed(ask, _assignments, client) if self.rng.random() < SELDOM else ask
         kinds = ("Heartbeat",) * 4 + ("OffsetCommit",) * 3 + ("OffsetFetch", "LeaveGroup", "JoinGroup")
         return self.made(self.rng.choice(kinds), client)
 
@@ -66,10 +72,13 @@ class Moves:
         ask = self.made(name, asker)
         for _ in range(self.rng.choice((0, 1, 1, 1, 2))):
             change = self.rng.choice(CHANGES.get(name, (_same,)))
-            request = change(self, ask.request, asker)
-            shares = ask.shares and getattr(request, "assignments", None) == _sync(self, client).assignments
-            ask = with_fields(ask, request=request, shares=shares)
+            ask = self._changed(ask, change, asker)
         return self._carried(ask)
+
+    def _changed(self, ask: Ask, change: Change, asker: Client) -> Ask:
+        """With something wrong or odd; shares that were changed are not made from an answer any more."""
+        changed = change(self, ask.request, asker)
+        return with_fields(ask, request=changed, shares=ask.shares and change is not _assignments)
 
     def made(self, name: str, client: Client) -> Ask:
         """A request of this kind as the client should ask it."""

@@ -71,11 +71,9 @@ class Silence:
 
 @dataclass(frozen=True)
 class Restart:
-    """The coordinator is killed and starts again with what its log has. most: members of a group, from then
-    on; None: as many as before. It is where nothing is on its way: behind a silence, all connections broken.
-    """
+    """The target is ended by this signal and started again with what it has stored."""
 
-    most: int | None = None
+    how: str
 
 
 Step = Ask | Break | Silence | Restart
@@ -106,6 +104,10 @@ class Plan:
     def requests(self) -> int:
         """How many requests it has."""
         return sum(isinstance(step, Ask) for step in self.steps)
+
+    def of(self, steps: tuple[Step, ...]) -> Plan:
+        """The plan with other steps."""
+        return replace(self, steps=steps)
 
     def without(self, places: frozenset[int]) -> Plan:
         """The plan without the steps at these places."""
@@ -144,10 +146,10 @@ def _read_step(found: Mapping[str, Any]) -> Step:
     fields = {name: value for name, value in found.items() if name not in ("step", "api", "body")}
     if found["step"] == "Break":
         return Break(**fields)
-    if found["step"] == "Silence":
-        return Silence(**fields)
     if found["step"] == "Restart":
         return Restart(**fields)
+    if found["step"] == "Silence":
+        return Silence(**fields)
     body = _unhexed(found["body"])
     return Ask(request=request_of(found["api"], found["version"], body), **fields)
 

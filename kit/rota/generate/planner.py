@@ -45,8 +45,8 @@ RESTARTED = 0.3
 ALONE = 0.2
 """The part of plans that begin with offsets of a group that nobody is in, as of a tool."""
 
-MOST_AFTER = 2
-"""Members of a group after a restart that takes some away: as many as are polite in the end."""
+KILL = "SIGKILL"
+"""By what it is killed."""
 
 CANDIDATES = 8
 """Requests that are weighed against each other where the least reached is looked for."""
@@ -225,9 +225,8 @@ class _Drawing:
             client.line, client.waits = self._cast.connected(), set()
         self._open.clear()
         self._silence(QUIET)
-        most = self._rng.choice((None, None, MOST_AFTER))
-        self._steps.append(Restart(most))
-        self._simulated.restart(most)
+        self._steps.append(Restart(KILL))
+        self._simulated.restart()
         self._count(self._simulated)
         for name in ("DescribeGroups", "OffsetFetch"):
             self._ask(self._moves.made(name, self._cast.operator))

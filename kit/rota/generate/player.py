@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
+from rota.generate.afterwards import afterwards
 from rota.generate.cast import Terms
 from rota.generate.lateness import Lateness
+from rota.generate.life import Life
 from rota.generate.lines import Line, Open
-from rota.generate.plan import Ask, Break, Plan, Restart, Silence, filled
+from rota.generate.plan import Ask, Break, Plan, Restart, Silence, Step, filled
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import api_of, body_of
+from rota.generate.restarts import Restarts
 from rota.linearise.history import Answered, Broken, Event, History, Quiet, Restarted, Sent
-from rota.spec import BrokerConfig, Call, Node, Profile
+from rota.spec import Call, Node, Profile
 from rota.spec.messages import ReplyMessage, Request
 from rota.wire import WireError, encode_request, frame
+
+_LINES = 1_000_000
+"""More connections than there are between two restarts."""
 
 PROMPTLY = 2.0
 """Seconds for which the next step waits for an answer that should come at once."""
@@ -58,8 +65,8 @@ class Played:
 @dataclass
 class Coordinator:
     """Who is asked: how connections are opened, its terms and profile, what it is called (`node`), and how
-    late the loop is that plays; looks, whether it may look for what has expired meanwhile; restart, kills it
-    and starts it again with so many members a group at most, None where that cannot be done.
+    late the loop is that plays; looks, whether it may look for what has expired meanwhile; life, of the
+    target; restarts, None where it cannot be restarted.
     """
 
     open: Open
@@ -68,7 +75,8 @@ class Coordinator:
     lateness: Lateness
     node: Node | None = None
     looks: bool = False
-    restart: Callable[[int | None], Awaitable[BrokerConfig]] | None = None
+    life: Life = field(default_factory=Life)
+    restarts: Restarts | None = None
 
 
 @dataclass
@@ -106,7 +114,9 @@ class Stage:
     """A group, those who ask about it, and what they have seen so far.
 
     Parameters: coordinator; group_id. Attributes: events; messages; odd; answers, by the number that a
-    request has in the plan.
+    request has in the plan; steps, that were begun; last, when something was sent last; restarts, how many
+    there were, the last of which may not be over; lost, seconds that they have taken; hit, the signal of one
+    that no step was for and that nothing was asked about yet.
     """
 
     def __init__(self, coordinator: Coordinator, group_id: str) -> None:
@@ -117,8 +127,13 @@ class Stage:
         self.messages: list[Message] = []
         self.odd: list[tuple[str, str]] = []
         self.answers: dict[int, ReplyMessage] = {}
+        self.steps: list[Step] = []
+        self.restarts, self.lost, self.hit = 0, 0.0, ""
+        self._wants = False
         self._sent = 0
-        self._began = self._loop.time()
+        self._began = self.last = self._loop.time()
+        if coordinator.restarts is not None:
+            coordinator.restarts.enter(self)
 
     async def ask(self, client: str, line: int, version: int, request: Request, plan: int) -> _Asked | None:
         """Send a request; None where the connection cannot be opened any more."""
@@ -132,21 +147,60 @@ class Stage:
         connection.asked[number] = asked
         self._sent += 1
         call = Call(request, str(number), version, leader=self._coordinator.node)
-        now = self._loop.time()
-        self.events.append(Sent(now, number, line, client, call))
+        self.last = now = self._loop.time()
+        self.events.append(Sent(now, number, connection.number, client, call))
         self.messages.append(Message(now, client, True, name, version, body, data))
         connection.line.send(data)
         return asked
 
-    async def _connected(self, number: int) -> _Connection | None:
-        found = self._connections.get(number)
-        if found is None:
-            found = self._connections[number] = _Connection(self, number)
-            try:
-                found.line = await self._coordinator.open(found)
-            except OSError as error:
+    async def _connected(self, line: int) -> _Connection | None:
+        """The connection of this number, after a restart another one."""
+        while True:
+            if self._coordinator.restarts is not None:
+                await self._coordinator.restarts.up()
+            before, number = self.restarts, line + _LINES * self.restarts
+            found = self._connections.get(number)
+            if found is None:
+                found = self._connections[number] = _Connection(self, number)
+                await self._open(found)
+            if self.restarts == before:
+                return found
+            if found.line is not None:
+                found.line.cut()
+
+    async def _open(self, connection: _Connection) -> None:
+        before = self.restarts
+        try:
+            connection.line = await self._coordinator.open(connection)
+        except OSError as error:
+            if self.restarts == before:
+                self._coordinator.life.suspected = True
                 self.odd.append(("wire", f"a connection is not accepted: {error.strerror or error}"))
-        return found
+
+    async def restart(self, how: str) -> None:
+        """Have the target restarted; nothing happens where it cannot be."""
+        restarts = self._coordinator.restarts
+        if restarts is not None:
+            self._wants = True
+            await restarts.wanted(self, how)
+
+    def will_want(self, wants: bool) -> None:
+        """Whether it will want a restart: others who do wait for it."""
+        if self._coordinator.restarts is not None:
+            self._coordinator.restarts.will_want(self, wants)
+
+    def go_down(self) -> None:
+        """As of `Walking`."""
+        for connection in [one for one in self._connections.values() if one.line is not None]:
+            self._cut(connection)
+        self.restarts += 1
+
+    def come_back(self, event: Restarted, how: str) -> None:
+        """As of `Walking`."""
+        self.events.append(event)
+        self.messages.append(Message(event.at, "", True, "", 0, {"how": how}))
+        self.lost += event.at - event.since
+        self.hit, self._wants = "" if self._wants else how, False
 
     def heard(self, connection: _Connection, data: bytes) -> None:
         """An answer has come."""
@@ -171,6 +225,7 @@ class Stage:
 
     def ended(self, connection: _Connection) -> None:
         """The target has ended a connection, which it has no reason to."""
+        self._coordinator.life.suspected = True
         self.odd.append(("wire", "the target ended a connection"))
         self._broken(connection)
 
@@ -184,26 +239,22 @@ class Stage:
         connection.asked.clear()
         connection.line = None
 
-    def cut(self, number: int) -> None:
+    def cut(self, line: int) -> None:
         """End a connection."""
-        connection = self._connections.get(number)
-        if connection is not None and connection.line is not None:
+        connection = self._connections.get(line + _LINES * self.restarts)
+        if connection is not None:
+            self._cut(connection)
+
+    def _cut(self, connection: _Connection) -> None:
+        if connection.line is not None:
             connection.line.cut()
             self._broken(connection)
-
-    async def restart(self, most: int | None) -> None:
-        """Kill the coordinator and have another one, if that can be done."""
-        if self._coordinator.restart is None:
-            return
-        for number in self._connections:
-            self.cut(number)
-        at = self._loop.time()
-        config = await self._coordinator.restart(most)
-        self.events.append(Restarted(at, self._loop.time(), config))
 
     async def silence(self, seconds: float) -> None:
         """Let time pass, and read what has come."""
         await asyncio.sleep(seconds)
+        if self._coordinator.restarts is not None:
+            await self._coordinator.restarts.up()
         now = self._loop.time()
         for _ in range(3):
             await asyncio.sleep(0)
@@ -215,13 +266,15 @@ class Stage:
         return asked.answered.done()
 
     def close(self) -> None:
-        """End all connections; nothing is noted of it."""
+        """End all connections; nothing is noted of it, nor of any restart from now on."""
+        if self._coordinator.restarts is not None:
+            self._coordinator.restarts.leave(self)
         for connection in self._connections.values():
             if connection.line is not None:
                 connection.line.cut()
 
     def played(self, plan: Plan) -> Played:
-        """What was seen until now, of this plan."""
+        """What was seen until now, of this plan as far as it was begun."""
         coordinator = self._coordinator
         late = coordinator.lateness.since(self._began)
         history = History(
@@ -232,18 +285,28 @@ class Stage:
             late,
             looks=coordinator.looks,
         )
-        return Played(plan, history, tuple(self.messages), tuple(self.odd))
+        steps = (*self.steps, *([Restart(self.hit)] if self.hit else []))
+        return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd))
 
 
-async def play(plan: Plan, stage: Stage) -> None:
-    """Play a plan on a stage that is empty."""
-    for step in plan.steps:
+async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
+    """Play a plan on a stage that is empty. After a restart that it has no step for, ask what there is."""
+    left = deque(plan.steps)
+    stage.will_want(any(isinstance(step, Restart) for step in left))
+    while left:
+        if stage.hit:
+            stage.steps.append(Restart(stage.hit))
+            stage.hit = ""
+            left.extendleft(reversed(afterwards(stage.steps, terms)))
+        step = left.popleft()
+        stage.steps.append(step)
         if isinstance(step, Silence):
             await stage.silence(step.seconds)
         elif isinstance(step, Break):
             stage.cut(step.line)
         elif isinstance(step, Restart):
-            await stage.restart(step.most)
+            await stage.restart(step.how)
+            stage.will_want(any(isinstance(step, Restart) for step in left))
         else:
             await _ask(stage, step)
     await stage.silence(0.0)

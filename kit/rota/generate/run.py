@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from rota.generate.bystander import HARMED, Beside, Bystander
+from rota.generate.deaths import Alone, Death, culprit
+from rota.generate.host import Host
+from rota.generate.life import Died
 from rota.generate.plan import Plan
-from rota.generate.player import Coordinator
+from rota.generate.rest import Rest, rest
 from rota.generate.shrink import RUNS, runs_that_fail, shrunk
-from rota.generate.verdicts import Verdict, Walked
+from rota.generate.verdicts import LIVES, Verdict, Walked
 from rota.generate.walks import AT_ONCE, Judging, Plans, Walks
 
 SHRINKING = 60.0
@@ -19,6 +23,9 @@ SHRINKING = 60.0
 
 CAUSES = 8
 """Causes whose failures are made shorter; of the others one is shown as it was met."""
+
+MOST_DEATHS = 3
+"""Deaths of the target after which a run ends."""
 
 MOST_UNDECIDED = 0.01
 """The part of walks that may end undecided without the run being so."""
@@ -44,13 +51,21 @@ class Failure:
 
 @dataclass
 class Tally:
-    """What a run has come to until now."""
+    """What a run has come to until now.
+
+    died: ends of the target; apart: failures that were looked for on their own, by cause; bystander; rest,
+    how the target came to it, where that can be seen.
+    """
 
     plans: int = 0
     requests: int = 0
     undecided: list[Walked] = field(default_factory=list)
     reached: set[tuple[str, str]] = field(default_factory=set)
     failed: dict[tuple[str, ...], list[Walked]] = field(default_factory=dict)
+    died: list[Death] = field(default_factory=list)
+    apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
+    bystander: Bystander | None = None
+    rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
         """One more walk."""
@@ -61,6 +76,11 @@ class Tally:
             self.undecided.append(walked)
         elif walked.verdict is Verdict.FAIL:
             self.failed.setdefault(walked.cause, []).append(walked)
+
+    def blame(self, failure: Failure | None) -> None:
+        """One more failure that was looked for on its own, if it was found."""
+        if failure is not None:
+            self.apart.setdefault(failure.walked.cause, failure)
 
     @property
     def rules(self) -> set[str]:
@@ -74,7 +94,7 @@ class Tally:
 
 
 async def run(
-    coordinator: Coordinator,
+    host: Host,
     plans: Plans,
     seconds: float,
     tally: Tally,
@@ -85,29 +105,87 @@ async def run(
 ) -> list[Failure]:
     """Walk for so many seconds; `tally` grows while it does. What fails, the shortest of each cause.
 
-    Parameters: plans, gives one after the other; judging, who judges; stopped, whether to end at once; tell,
-    what is done now; at_once, groups.
+    Parameters: host, who has begun; plans, gives one after the other; judging, who judges; stopped, whether
+    to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can.
     """
-    walks = Walks(coordinator, f"walk-{os.urandom(3).hex()}", judging)
-    measuring = asyncio.ensure_future(coordinator.lateness.measure())
-    walking = asyncio.ensure_future(walks.many(plans, seconds, tally.add, at_once))
+    end = asyncio.get_running_loop().time() + seconds
+    failures: list[Failure] = []
+    while host.coordinator is not None and len(tally.died) < MOST_DEATHS:
+        walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judging)
+        measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
+        left = end - asyncio.get_running_loop().time()
+        try:
+            await _walk_beside(walks, plans, left, tally, at_once, stopped, tell)
+            failures = [] if stopped() else await _failures(walks, tally, stopped, tell)
+            tally.rest = None if stopped() else await rest(host.processor_seconds)
+            break
+        except Died as died:
+            tell("the target has died; looking for the walk that ended it")
+            await _account(walks, str(died), host, tally)
+        finally:
+            measuring.cancel()
+    return [*tally.apart.values(), *(failures or map(_as_met, tally.failed.values()))]
+
+
+async def _walk_beside(
+    walks: Walks,
+    plans: Plans,
+    seconds: float,
+    tally: Tally,
+    at_once: int,
+    stopped: Callable[[], bool],
+    tell: Callable[[str], object],
+) -> None:
+    """Walk, with a bystander beside it; where that one is harmed, look for the walk that does it."""
+    suspects: list[Plan] = []
+    bystander = Bystander(walks.coordinator, lambda: suspects.extend(walks.recent()))
+    living = asyncio.ensure_future(bystander.live())
     try:
-        await _unless(stopped, walking)
-        return [] if stopped() else await _failures(walks, tally, stopped, tell)
+        await walks.many(plans, seconds, tally.add, at_once, stopped)
+        await walks.coordinator.life.check()
     finally:
-        measuring.cancel()
+        living.cancel()
+    tally.bystander = bystander
+    if bystander.harm and not stopped():
+        tell("a bystander was harmed; looking for the walk that did it")
+        tally.blame(await _blamed(suspects, Beside(walks.coordinator)))
 
 
-async def _unless(stopped: Callable[[], bool], task: asyncio.Future[None]) -> None:
-    """Wait for the end of a task, or until it is stopped."""
-    while not task.done() and not stopped():
-        await asyncio.wait((task,), timeout=0.2)
-    if task.done():
-        task.result()
-    else:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> None:
+    """Find out what ended the target; then it is there again, or the host has none."""
+    suspects = walks.recent()
+    ids = tuple(played.plan.id for played in walks.suspects())
+    tally.died.append(Death(words, ids))
+    try:
+        found = await _blamed(suspects, Alone(host))
+        if found is not None:
+            tally.died[-1] = Death(words, ids, found.walked.id)
+        tally.blame(found)
+    except Died:
+        pass  # what was found until now is told
+    host.coordinator = await host.again()
+
+
+class _Plays(Protocol):
+    """Whoever plays plans apart from the walks, to see which one it is."""
+
+    async def fails(self, plans: Sequence[Plan]) -> bool:
+        """As of `culprit`."""
+
+    async def each(self, plans: Sequence[Plan]) -> list[Walked]:
+        """Plans one after the other."""
+
+
+async def _blamed(suspects: Sequence[Plan], plays: _Plays) -> Failure | None:
+    """The shortest plan that was found to do it alone."""
+    found = await culprit(suspects, plays.fails)
+    if found is None:
+        return None
+    (walked,) = await plays.each([found])
+    if walked.verdict is not Verdict.FAIL:
+        return None
+    shortest = await shrunk(walked, plays.each, SHRINKING, at_once=1)
+    return Failure(shortest, (walked.id,), await runs_that_fail(shortest, plays.each))
 
 
 async def _failures(
@@ -136,11 +214,20 @@ async def _failure(walks: Walks, walked: list[Walked]) -> Failure:
     return replace(_as_met(walked), walked=shortest, runs=await runs_that_fail(shortest, walks.each))
 
 
-async def replayed(coordinator: Coordinator, plan: Plan, judging: Judging) -> list[Walked]:
-    """Play a plan `RUNS` times; the verdicts."""
-    walks = Walks(coordinator, f"walk-{os.urandom(3).hex()}", judging)
-    measuring = asyncio.ensure_future(coordinator.lateness.measure())
+async def replayed(host: Host, plan: Plan, cause: tuple[str, ...], judging: Judging) -> list[Walked]:
+    """Play a plan `RUNS` times; the verdicts. cause: for which it failed; where that, or what it does now, is
+    the end of the target, it is played on one after the other, and beside a bystander who was harmed.
+    """
+    alone = Alone(host)
+    if cause[:1] == (LIVES,) or host.coordinator is None:
+        return await alone.each([plan] * RUNS)
+    if cause == HARMED:
+        return await Beside(host.coordinator).each([plan] * RUNS)
+    walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judging)
+    measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
     try:
         return await walks.each([plan] * RUNS)
+    except Died:
+        return await alone.each([plan] * RUNS)
     finally:
         measuring.cancel()

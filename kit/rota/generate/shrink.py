@@ -18,12 +18,15 @@ Play = Callable[[Sequence[Plan]], Awaitable[list[Walked]]]
 """Plays plans side by side."""
 
 
-async def shrunk(failed: Walked, play: Play, seconds: float) -> Walked:
-    """The shortest walk that was found in so many seconds to fail for the same cause."""
+async def shrunk(failed: Walked, play: Play, seconds: float, at_once: int = AT_ONCE) -> Walked:
+    """The shortest walk that was found in so many seconds to fail for the same cause.
+
+    at_once: how many plans are given to `play` at a time.
+    """
     end = asyncio.get_running_loop().time() + seconds
     size = max(len(failed.played.plan.steps) // 2, 1)
     while size and asyncio.get_running_loop().time() < end:
-        shorter = await _shorter(failed, play, size)
+        shorter = await _shorter(failed, play, size, at_once, end)
         if shorter is None:
             size //= 2
         else:
@@ -32,15 +35,17 @@ async def shrunk(failed: Walked, play: Play, seconds: float) -> Walked:
     return failed
 
 
-async def _shorter(failed: Walked, play: Play, size: int) -> Walked | None:
+async def _shorter(failed: Walked, play: Play, size: int, at_once: int, end: float) -> Walked | None:
     """Leave out parts of this size: all at once that can be left out alone, else one of them."""
     plan = failed.played.plan
     places = range(len(plan.steps))
     parts = [frozenset(places[begin : begin + size]) for begin in range(0, len(places), size)]
     spared: list[frozenset[int]] = []
     best: Walked | None = None
-    for begin in range(0, len(parts), AT_ONCE):
-        some = parts[begin : begin + AT_ONCE]
+    for begin in range(0, len(parts), at_once):
+        if asyncio.get_running_loop().time() > end:
+            break
+        some = parts[begin : begin + at_once]
         for part, walked in zip(some, await play([plan.without(part) for part in some]), strict=True):
             if fails_alike(walked, failed):
                 best = walked

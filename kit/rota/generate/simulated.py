@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
@@ -31,12 +30,16 @@ from rota.spec.versions import as_sent
 Pair = tuple[str, str]
 """A rule's slug, and the state of the group when it was used."""
 
+LEAST_MS = 20
+"""A timer that its own rule has armed anew is due no sooner than after this. That of a join phase that nobody
+could lead is, and with a timeout of nothing it would never let time pass.
+"""
+
 
 class Simulated:
     """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken."""
 
     def __init__(self, config: BrokerConfig, profile: Profile) -> None:
-        self._config, self._profile = config, profile
         self._oracle = Oracle(config, profile)
         self.now = 0
         self.group: Group | None = None
@@ -89,13 +92,12 @@ class Simulated:
             self.now = max(self.now, self.due.pop(first))
             if self.group is not None:
                 self._grouped(lambda spec, timer=first: spec.fire(self.group, timer))  # type: ignore[misc]
+            if first in self.due:
+                self.due[first] = max(self.due[first], self.now + LEAST_MS)
         self.now = end
 
-    def restart(self, most: int | None) -> None:
+    def restart(self) -> None:
         """Another coordinator reads the log."""
-        if most is not None:
-            self._config = replace(self._config, group_max_size=most)
-            self._oracle = Oracle(self._config, self._profile)
         stored = self._stored
         self.group, self.replies = None, []
         self.due.clear()

@@ -28,6 +28,8 @@ def dialogue(messages: Sequence[Message], group_id: str) -> list[str]:
 
 
 def _words(transcript: Transcript, one: Message) -> tuple[str, str]:
+    if not one.api and one.sent:
+        return "⟳", f"the target is ended by {one.body['how']} and started again"
     if not one.api:
         return "×", f"connection {one.version} ends"
     if one.sent:

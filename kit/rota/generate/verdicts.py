@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.generate.aftermath import Harm
 from rota.generate.player import Played
 from rota.linearise import Answered, History, Judgement, Sent, judge
 from rota.linearise import Verdict as Judged
@@ -18,6 +19,9 @@ WIRE = "wire.answers"
 
 OTHERS = "walks.others-go-on"
 """The rule that whoever is polite can still have the group."""
+
+LIVES = "walks.target-lives"
+"""The rule that a target outlives whatever it is asked."""
 
 FIND = "hosting.find-coordinator"
 
@@ -59,7 +63,7 @@ class Walked:
         return self.played.plan.id
 
 
-def judged(played: Played, harm: str = "") -> Walked:
+def judged(played: Played, harm: Harm | None = None) -> Walked:
     """The verdict on a walk. harm: what polite members after it could not do, if anything."""
     if played.odd:
         api, why = played.odd[0]
@@ -70,8 +74,8 @@ def judged(played: Played, harm: str = "") -> Walked:
         return walked
     if astray := _astray(played.history):
         return replace(walked, verdict=Verdict.FAIL, rule=FIND, why=astray, cause=(FIND,))
-    if harm:
-        return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm, cause=(OTHERS,))
+    if harm is not None:
+        return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm.told, cause=(OTHERS, harm.where))
     return walked
 
 
@@ -81,12 +85,13 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
         return Walked(played, Verdict.PASS, states=found.states, reached=pairs)
     if found.verdict is Judged.UNDECIDED:
         return Walked(played, Verdict.UNDECIDED, why=found.why, states=found.states)
-    rule, nearest = _rule(found), tuple(map(str, found.nearest))
+    rule, nearest = rule_of(found), tuple(map(str, found.nearest))
     reached = found.reached
     return Walked(played, Verdict.FAIL, rule, found.why, nearest, _cause(found, rule), found.states, reached)
 
 
-def _rule(found: Judgement) -> str:
+def rule_of(found: Judgement) -> str:
+    """The rule that is nearest to what a judge has found."""
     if found.late:
         kind = found.late[0].kind
         return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"

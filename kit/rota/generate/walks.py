@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TypeVar
 
-from rota.generate.aftermath import aftermath
+from rota.generate.aftermath import Harm, aftermath
+from rota.generate.life import Life
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.verdicts import Walked, judged
 
+R = TypeVar("R")
+
 AT_ONCE = 50
 """Groups that are walked on at a time."""
 
-Judging = Callable[[Played, str], Awaitable[Walked]]
+SIGNALS = ("SIGKILL", "SIGTERM")
+"""What ends the target in a restart."""
+
+TICK = 0.2
+"""Seconds after which whoever waits for walks looks around."""
+
+RECENT = 5.0
+"""Seconds before something happens in which what was over may have caused it."""
+
+Judging = Callable[[Played, Harm | None], Awaitable[Walked]]
 """Judges what was played, and what polite members could not do after it."""
 
 
@@ -24,7 +38,7 @@ Plans = Callable[[], Awaitable[Plan]]
 """Gives the next plan."""
 
 
-async def judged_here(played: Played, harm: str) -> Walked:
+async def judged_here(played: Played, harm: Harm | None) -> Walked:
     """Judge in the loop that plays, which is late for it where time is real."""
     return judged(played, harm)
 
@@ -39,6 +53,30 @@ def drawn_here(planner: Planner) -> Plans:
     return following
 
 
+async def finished(
+    tasks: Sequence[asyncio.Future[R]], life: Life, stopped: Callable[[], bool] = lambda: False
+) -> list[R] | None:
+    """What comes of all of them; None if they were stopped.
+
+    What one of them raises ends the others. Errors: Died, as soon as it is seen.
+    """
+    try:
+        while not all(task.done() for task in tasks):
+            if stopped():
+                return None
+            await asyncio.wait(tasks, timeout=TICK, return_when=asyncio.FIRST_EXCEPTION)
+            for task in tasks:
+                if task.done():
+                    task.result()
+            await life.look()
+        return [task.result() for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
 @dataclass
 class Walks:
     """Plays plans with one coordinator. tag: what the groups' names begin with; judging: who judges."""
@@ -47,21 +85,50 @@ class Walks:
     tag: str
     judging: Judging = judged_here
     _groups: count[int] = field(default_factory=count)
+    _under_way: dict[Stage, Plan] = field(default_factory=dict)
+    _over: deque[tuple[float, Plan]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
 
     async def one(self, plan: Plan) -> Walked:
-        """Play a plan in a group of its own, and see what it leaves behind."""
-        stage = Stage(self.coordinator, f"{self.tag}-{plan.id}-{next(self._groups)}")
+        """Play a plan in a group of its own, and see what it leaves behind. Errors: Died."""
+        return await self.judging(*await self._walked(plan))
+
+    async def unjudged(self, plans: Sequence[Plan]) -> list[Played]:
+        """Play plans side by side; what was seen. Errors: Died."""
+        tasks = [asyncio.ensure_future(self._walked(plan)) for plan in plans]
+        return [played for played, _ in await finished(tasks, self.coordinator.life) or ()]
+
+    async def _walked(self, plan: Plan) -> tuple[Played, Harm | None]:
+        group_id = f"{self.tag}-{plan.id}-{next(self._groups)}"
+        stage, other = Stage(self.coordinator, group_id), Stage(self.coordinator, f"{group_id}-other")
+        self._under_way[stage] = plan
         try:
-            await play(plan, stage)
-            harm = await aftermath(stage, plan, self.coordinator.terms)
+            await play(plan, stage, self.coordinator.terms)
+            harm = await aftermath(stage, plan, self.coordinator.terms, other)
             await stage.silence(0.1)
+            await self.coordinator.life.look()
         finally:
             stage.close()
-        return await self.judging(stage.played(plan), harm)
+            other.close()
+        del self._under_way[stage]
+        played = stage.played(plan)
+        self._over.append((asyncio.get_running_loop().time(), played.plan))
+        return played, harm
+
+    def suspects(self) -> list[Played]:
+        """The walks under way, or that were before a death, as far as they got, whoever asked last first."""
+        latest = sorted(self._under_way.items(), key=lambda pair: -pair[0].last)
+        return [stage.played(plan) for stage, plan in latest]
+
+    def recent(self) -> list[Plan]:
+        """Plans that may have done what has just happened: under way, as of `suspects`, or just over."""
+        since = asyncio.get_running_loop().time() - RECENT
+        over = [plan for at, plan in reversed(self._over) if at > since]
+        return [played.plan for played in self.suspects()] + over
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
-        """Play plans side by side; the verdicts in their order."""
-        return [*await asyncio.gather(*(self.one(plan) for plan in plans))]
+        """Play plans side by side; the verdicts in their order. Errors: Died."""
+        tasks = [asyncio.ensure_future(self.one(plan)) for plan in plans]
+        return await finished(tasks, self.coordinator.life) or []
 
     async def many(
         self,
@@ -69,10 +136,13 @@ class Walks:
         seconds: float,
         done: Callable[[Walked], object],
         at_once: int = AT_ONCE,
+        stopped: Callable[[], bool] = lambda: False,
+        restarts: int = 0,
     ) -> None:
         """Play plans for so many seconds; `done` hears of each. What it raises ends all of them.
 
-        A plan is begun as long as half of what it is silent for is left.
+        A plan is begun as long as half of what it is silent for is left. restarts: how many there are of the
+        target meanwhile, where it can be restarted. Errors: Died.
         """
         end = asyncio.get_running_loop().time() + seconds
 
@@ -83,10 +153,13 @@ class Walks:
                     return
                 done(await self.one(plan))
 
+        restarting = asyncio.ensure_future(self._restart(seconds, restarts))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+        await finished([*tasks, restarting], self.coordinator.life, stopped)
+
+    async def _restart(self, seconds: float, number: int) -> None:
+        """Restart the target so many times, by each of the signals in turn."""
+        for one in range(number):
+            await asyncio.sleep(seconds / (number + 1))
+            if self.coordinator.restarts is not None:
+                await self.coordinator.restarts.now(SIGNALS[one % len(SIGNALS)])

@@ -24,11 +24,14 @@ class Kind(StrEnum):
     # Of broker logs.
 
     PREPARING = "preparing-rebalance"
-    """generation: the one that ends; state: before; reason. data: partition (of the offsets topic)."""
+    """generation: the one that ends; state; reason; member and instance, where it is about one. data:
+    partition (of the offsets topic), broker, members (number), cause (see rota.logs.reasons), client_reason,
+    removed ([member])."""
     STABILIZED = "stabilized"
-    """generation: the new one. data: members (number)."""
+    """generation: the new one; member: the leader. data: members, static (numbers)."""
     ASSIGNMENT = "assignment-received"
-    """generation; member: the leader. data: members (number)."""
+    """generation; member: the leader. data: members, static (numbers). In a leader's own log, where it has
+    assigned: data: members, assignments ({member: [topic-partition]})."""
     ID_GIVEN = "id-given"
     """member: the id that a newcomer is to join again with."""
     JOINED = "member-joined"
@@ -36,13 +39,16 @@ class Kind(StrEnum):
     REPLACED = "member-replaced"
     """A static member has come back: member: the new id, instance. data: old_member."""
     FAILED = "member-failed"
-    """A session ran out, or a member was fenced for it: member, reason."""
+    """A session ran out, or a member was fenced for it: member, instance, reason. data: pending (true: it was
+    given an id and never came back with it)."""
     LEFT = "member-left"
-    """member, instance, reason."""
+    """member, instance, reason. data: pending (as above), session_ms, rebalance_ms."""
     NOT_REJOINED = "member-did-not-rejoin"
-    """A rebalance ended without a member. member."""
+    """A rebalance ended without a member. member. data: leader (true: it was), new_leader."""
     NOT_SYNCED = "member-did-not-sync"
     """member."""
+    OTHER_PROTOCOL = "other-protocol"
+    """Something of a consumer, share or streams group, which is not judged. member. data: text."""
     EMPTY = "group-empty"
     """generation."""
     DEAD = "group-dead"
@@ -50,15 +56,17 @@ class Kind(StrEnum):
     EXPIRED = "offsets-expired"
     """data: offsets (number). Without a group where the source tells a sum."""
     LOADING = "loading"
-    """data: partition."""
+    """data: partition, broker, epoch."""
     LOADED = "loaded"
-    """data: partition, milliseconds. With a group: the group was read, generation, state, data members."""
+    """data: partition, broker, milliseconds, records. With a group: the group was read, generation, state,
+    data members. reason: it failed."""
     UNLOADED = "unloaded"
-    """data: partition."""
+    """data: partition, broker. With a group: generation."""
     APPEND_FAILED = "append-failed"
-    """A record was not stored. reason: the error."""
+    """A record was not stored. reason: the error. data: partition."""
     REFUSED = "refused"
-    """A request was answered with an error that the log tells. member, reason; data: api."""
+    """A request was answered with an error that the log tells. member, reason; data: api, other_member (that
+    fences it)."""
 
     # Of client logs.
     FINDING = "coordinator-lost"
@@ -70,7 +78,8 @@ class Kind(StrEnum):
     WAS_JOINED = "joined"
     """generation, member: as the client was told. data: leader (bool), protocol."""
     SYNCED = "assigned"
-    """generation, member. data: partitions ([topic-partition]), added."""
+    """generation, member. data: partitions ([topic-partition], all of them) or added (those that are new and
+    were given to the application; an event of its own)."""
     REVOKED = "revoked"
     """member. data: partitions."""
     LOST = "partitions-lost"
@@ -84,7 +93,7 @@ class Kind(StrEnum):
     LEAVING = "leaving"
     """A client sends LeaveGroup. member, reason."""
     COMMIT_REFUSED = "commit-refused"
-    """reason: the error."""
+    """reason: the error; generation, member. data: partitions, where it is told."""
     DISCONNECTED = "disconnected"
     """A connection to the coordinator broke. reason."""
     CLIENT_STARTED = "client-started"
@@ -116,7 +125,7 @@ class Kind(StrEnum):
     OTHER_RECORD = "other-record"
     """A record of another kind, of the consumer protocol or unknown. data also: type (name or version)."""
 
-    # Of requests that describe a group. data: as GROUP_STORED; state.
+    # Of requests that describe a group. data: as group-stored; state.
     DESCRIBED = "described"
 
     # Of any source.

@@ -55,14 +55,15 @@ class Quiet:
 
 @frozen
 class Restarted:
-    """The coordinator was killed and another one has read its log; every connection had ended before.
+    """The coordinator was ended and is there again with what its log has; every connection was broken before.
 
-    at: when it was killed; until: when it answers again; config: as it is configured from then on.
+    since: it was told to end, and whether timers still ran out from then on nobody knows; down: it was gone;
+    at: it had read its log.
     """
 
     at: float
-    until: float
-    config: BrokerConfig
+    since: float
+    down: float
 
 
 Event = Sent | Answered | Broken | Quiet | Restarted
@@ -85,3 +86,8 @@ class History:
     lateness: float = 0.05
     existed: bool = False
     looks: bool = False
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the coordinator was restarted."""
+        return any(isinstance(event, Restarted) for event in self.events)

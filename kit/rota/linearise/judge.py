@@ -4,10 +4,9 @@ What it cannot see:
 - what is between two moments of one interval (see `rota.linearise.states`): a timer that is late by less than
   the time in which it may have been armed, and two such that depend on each other;
 - which of several orders happened, as long as one is allowed;
-- records that the log has failed to store, coordinators that move, brokers that start or end;
+- records that the log has failed to store, coordinators that move;
 - transactions: their commits are taken, their ends are not part of a history;
 - when offsets and groups expire: where they may have, what can only be so is undecided (`History.looks`);
-- the log's content: who reads it after a restart is another history;
 - the order of members and topics in lists, texts of errors, client ids and hosts;
 - the answer to FindCoordinator, which is about no group's state.
 """
@@ -44,6 +43,7 @@ def judge(history: History, limits: Limits | None = None) -> Judgement:
         limits,
         existed=history.existed,
         looks=history.looks,
+        restarts=history.restarts,
     )
     return judge.all(history.events)
 
@@ -64,12 +64,13 @@ class Judge:
         *,
         existed: bool = False,
         looks: bool = False,
+        restarts: bool = False,
     ) -> None:
         self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
-        self.run = Run(profile, config, self._strict, self._limits)
+        self.run = Run(profile, config, self._strict, self._limits, restarts)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []

@@ -37,21 +37,28 @@ class HistoryError(ValueError):
 
 
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits.
+    """The states along a history. Parameters: as of a history; patience; limits; follows, as of `Steps`.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
     of a request → answers that the spec has given → by which rules, from which state.
     """
 
-    def __init__(self, profile: Profile, config: BrokerConfig, patience: Patience, limits: Limits) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        config: BrokerConfig,
+        patience: Patience,
+        limits: Limits,
+        follows: bool = False,
+    ) -> None:
         self.states: States = {State(): None}
         self.most = 1
         self.narrowed = False
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config)
+        self._steps = Steps(profile, config, follows)
         self._patience = patience
         self._limits = limits
         self._calls: dict[int, Call] = {}
@@ -143,12 +150,12 @@ class Run:
             raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
         if isinstance(event, Answered) and event.number in self._steps.lost:
             raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
+        if isinstance(event, Restarted):
+            self._restart(event)
+            return bool(self.states)
         self._close(event.at)
         self.before_last = self.states
-        if isinstance(event, Restarted):
-            self.states = self._restarted(event)
-        else:
-            self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
+        self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
         return bool(self.states)
 
     def _send(self, event: Sent) -> None:
@@ -183,6 +190,19 @@ class Run:
             replace(state, owed=state.owed.without(*lost)): path for state, path in self.states.items()
         }
 
+    def _restart(self, event: Restarted) -> None:
+        """All that may have happened until it was gone; what the log has then is what there is."""
+        self._close(event.since)
+        self.before_last, found = self.states, self._reachable(event.down)
+        self.states = {}
+        self._steps.lost.update(self.sent)
+        span = self._span(event.down, event.at)
+        for state, path in found.items():
+            for taken in self._steps.restart(state, span):
+                moment = Moment(event.down, "the coordinator is started again", taken.rules, state.name)
+                self.states.setdefault(replace(taken.state, low=event.at), Path(path, moment))
+        self._closed = event.at
+
     def _answered(self, event: Answered) -> States:
         """The states that have given this answer."""
         version = self.sent[event.number].call.version
@@ -208,22 +228,6 @@ class Run:
             }
             if all(late + self._patience.told <= self._patience.slack for late in overdue.values()):
                 found[state] = self._with_overdue(path, overdue, event.at, state.name)
-        return found
-
-    def _restarted(self, event: Restarted) -> States:
-        """The states of a coordinator that has read the log; what the log has not answered is in it, too."""
-        found: States = {}
-        span = Span(event.at, event.until)
-        todo = deque(self.states.items())
-        while todo:
-            state, path = todo.popleft()
-            if state.line:
-                todo += [(one.state, path) for one in self._steps.log_answers(state, span)]
-                continue
-            for one in self._steps.restart(state, event.config, span):
-                moment = Moment(event.at, "another coordinator reads the log", one.rules, state.name)
-                found.setdefault(replace(one.state, low=event.until), Path(path, moment))
-        self._closed = event.until
         return found
 
     def _with_overdue(
@@ -357,7 +361,8 @@ class Run:
         grain = self._limits.grain
         if not grain:
             return Span(earliest, latest)
-        return Span(floor(earliest / grain) * grain, ceil(latest / grain) * grain)
+        first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
+        return Span(first, ceil(latest / grain) * grain)
 
     def _overdue(self, state: State, at: float) -> OutOfTime | None:
         """The timer that should have been due longest, where something else happens."""

@@ -58,8 +58,8 @@ class State:
     armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
-    readers, since the log may not have it; looked: whether what has expired was looked for; stored: the last
-    record of the group in the log, None where there is none or a tombstone is.
+    readers, since the log may not have it; looked: whether what has expired was looked for; stored: what the
+    log has of the group, where it is followed.
     """
 
     group: Group | None = None
@@ -86,9 +86,17 @@ class State:
 
 
 def after(
-    spec: Spec, state: State, told: Told, records: Iterable[GroupRecord], span: Span, lost: Collection[int]
+    spec: Spec,
+    state: State,
+    told: Told,
+    records: Iterable[GroupRecord],
+    span: Span,
+    lost: Collection[int],
+    follows: bool = False,
 ) -> State:
-    """The state after a step. span: its moment; lost: numbers of requests that nobody can answer any more."""
+    """The state after a step. span: its moment; lost: numbers of requests that nobody can answer any more;
+    follows: whether what the log has is followed.
+    """
     due = dict(state.armed)
     for effect in told.timers:
         if isinstance(effect, Arm):
@@ -107,34 +115,19 @@ def after(
         offsets=told.offsets,
         armed=FrozenMap((timer, due[timer]) for timer in counting),
         owed=owed,
-        line=(*state.line, *_appended(spec, told, records, span)),
+        line=(*state.line, *_appended(spec, told, records, span, follows)),
         veiled=max(state.veiled, _veiled(told, records, span)),
-        stored=_stored(state, records),
     )
 
 
-def _stored(state: State, records: Iterable[GroupRecord]) -> GroupRecord | None:
-    """What a coordinator that is killed leaves behind: the log has what is appended, answered or not."""
-    found = state.stored
-    for record in records:
-        forgotten = record.kind is RecordKind.DELETION
-        found = (
-            None if forgotten else replace(record, kind=RecordKind.ASSIGNMENT, answer=None, replacement=None)
-        )
-    return found
-
-
-def killed(state: State) -> State:
-    """What is left of a coordinator before it has read its log: all waiting appends are in it."""
-    return State(offsets=Offsets(state.offsets.committed), ids=state.ids, stored=state.stored)
-
-
-def _appended(spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span) -> Iterable[InLog]:
-    """What a step has put into the line, but for records whose answer does nothing."""
+def _appended(
+    spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span, follows: bool
+) -> Iterable[InLog]:
+    """What a step has put into the line; records whose answer does nothing only where the log is followed."""
     tombstone = any(isinstance(one.item, GroupForgotten) for one in told.queued)
     for record in records:
         with_offsets = tombstone and record.kind is RecordKind.DELETION
-        if not with_offsets and spec.groups.answer_counts(record, False):
+        if not with_offsets and (follows or spec.groups.answer_counts(record, False)):
             yield InLog(None, record, span)
     for one in told.queued:
         yield InLog(one.item, one.record, span)

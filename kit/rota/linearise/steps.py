@@ -8,10 +8,21 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
-from rota.linearise.states import Span, State, after, killed
+from rota.linearise.states import Span, State, after
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
-from rota.spec import BrokerConfig, Call, Group, GroupState, Profile, Spec, Step, Timer
+from rota.spec import (
+    BrokerConfig,
+    Call,
+    Group,
+    GroupRecord,
+    GroupState,
+    Profile,
+    RecordKind,
+    Spec,
+    Step,
+    Timer,
+)
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.offset_state import GroupForgotten, RetentionCheck
 
@@ -32,10 +43,13 @@ class Taken:
 
 @dataclass(eq=False)
 class Steps:
-    """The spec, asked about states. lost: numbers of the requests whose connection has ended."""
+    """The spec, asked about states. follows: whether what the log has is followed, for a restart; lost:
+    numbers of the requests whose connection has ended.
+    """
 
     profile: Profile
     config: BrokerConfig
+    follows: bool = False
     lost: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -92,18 +106,20 @@ class Steps:
             steps = self._grouped(state, (group, check), lambda spec: spec.retention(group, check), span)
             yield from (Taken(replace(one.state, looked=True), one.rules) for one in steps)
 
-    def restart(self, state: State, config: BrokerConfig, span: Span) -> Iterator[Taken]:
-        """The coordinator is killed and reads its log, where nothing waits for the log any more."""
-        if config != self.config:
-            self.config, self._known = config, {}
-            self._oracle = Oracle(config, self.profile)
-        left = killed(state)
-        if left.stored is None and not left.offsets.committed:
-            yield Taken(left, ())
-        elif left.stored is None:
-            yield from self._grouped(left, None, lambda spec: spec.offsets_found(None), span)
-        else:
-            yield from self._grouped(left, left.stored, lambda spec: spec.load(left.stored), span)
+    def restart(self, state: State, span: Span) -> Iterator[Taken]:
+        """The coordinator is gone, and another one has read its log."""
+        kept, stored = state.kept, state.stored
+        kept.give_up()
+        kept.load()
+        lost = State(ids=state.ids, stored=stored)
+        for step, rules in self._asked(("load", stored), lambda spec: spec.load(stored)):
+            told = Told(step.group, kept.offsets, (), (), step.timers, step.rules)
+            if step.group is None and kept.offsets.committed:
+                for found, more in self._asked(("found", None), lambda spec: spec.offsets_found(None)):
+                    with_offsets = Told(found.group, kept.offsets, (), (), found.timers, found.rules)
+                    yield Taken(self._after(lost, with_offsets, span), more)
+                continue
+            yield Taken(self._after(lost, told, span), rules)
 
     def log_answers(self, state: State, span: Span) -> Iterator[Taken]:
         """The log has stored what is first in the line; those who only waited for it are answered, too."""
@@ -113,6 +129,8 @@ class Steps:
             return
         assert first.record is not None
         record = first.record
+        if self.follows:
+            rest = replace(rest, stored=_in_log(record))
         steps = self._grouped(
             rest, (state.group, record), lambda spec: spec.appended(state.group, record, None), span
         )
@@ -137,8 +155,10 @@ class Steps:
         self._oracle.outcomes(ask)
         for told, done in found:
             rest = replace(state, line=state.line[done:])
+            if any(each.record is not None for each in state.line[:done]):
+                rest = replace(rest, stored=None)  # the group's end is stored with its offsets'
             rules = (*one.rules, *self._rules(told)) if told.rules else one.rules
-            yield Taken(after(self.spec, rest, told, (), span, self.lost), rules)
+            yield Taken(self._after(rest, told, span), rules)
 
     def _grouped(
         self, state: State, key: Hashable, ask: Callable[[Spec], tuple[Step, ...]], span: Span
@@ -147,13 +167,16 @@ class Steps:
         for step, rules in self._asked(key, ask):
             if not step.offsets:
                 told = Told(step.group, state.offsets, (), step.replies, step.timers, step.rules)
-                yield Taken(after(self.spec, state, told, step.records, span, self.lost), rules)
+                yield Taken(after(self.spec, state, told, step.records, span, self.lost, self.follows), rules)
                 continue
             kept, one = state.kept, step
             found = self._oracle.outcomes(lambda spec: outcomes(spec, kept, state.group, (one,)))  # noqa: B023
             for told in found:
                 more = tuple(dict.fromkeys((*rules, *self._rules(told))))
-                yield Taken(after(self.spec, state, told, step.records, span, self.lost), more)
+                yield Taken(after(self.spec, state, told, step.records, span, self.lost, self.follows), more)
+
+    def _after(self, state: State, told: Told, span: Span) -> State:
+        return after(self.spec, state, told, (), span, self.lost, self.follows)
 
     def _asked(self, key: Hashable, ask: Callable[[Spec], tuple[Step, ...]]) -> Known:
         if key not in self._known:
@@ -165,6 +188,12 @@ class Steps:
 
     def _rules(self, step: Step | Told) -> Rules:
         return tuple(rule.slug for rule in self._oracle.used(step))
+
+
+def _in_log(record: GroupRecord) -> GroupRecord | None:
+    """A record without what only its answer needs; None where it says that the group is deleted."""
+    kept = replace(record, kind=RecordKind.ASSIGNMENT, answer=None, replacement=None)
+    return None if record.kind is RecordKind.DELETION else kept
 
 
 def _handled(group: Group | None, call: Call, spec: Spec) -> tuple[Step, ...]:

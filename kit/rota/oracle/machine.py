@@ -89,7 +89,7 @@ class CoordinatorFollowsSpec(Members):
         member = self.group.members[ids[index % len(ids)]]
         entries = tuple(offered((p.name,), p.metadata)[0] for p in member.protocols)
         if change == "metadata":
-            entries = tuple(replace(entry, metadata=entry.metadata + b"+") for entry in entries)
+            entries = tuple(entry._replace(metadata=entry.metadata + b"+") for entry in entries)
         elif change == "list":
             entries = offered(("sticky",) if len(entries) > 1 else LISTS[1], b"")
         request = JoinGroup(GROUP_ID, 12_000, 12_000, "", member.group_instance_id, self._type(), entries)

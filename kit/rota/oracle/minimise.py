@@ -235,6 +235,6 @@ def _renamed(request: CoreRequest, names: Mapping[str, str]) -> CoreRequest:
         members = tuple(replace(m, member_id=names.get(m.member_id, m.member_id)) for m in request.members)
         return replace(request, member_id=own, members=members)
     if isinstance(request, core.SyncGroup):
-        parts = tuple(replace(a, member_id=names.get(a.member_id, a.member_id)) for a in request.assignments)
+        parts = tuple(a._replace(member_id=names.get(a.member_id, a.member_id)) for a in request.assignments)
         return replace(request, member_id=own, assignments=parts)
     return replace(request, member_id=own)

@@ -39,7 +39,7 @@ class JUnitReport(Collected):
             "questions reached": finished.reached.words,
         }
         causes = {case: cause for cause in finished.causes for case in cause.cases}
-        root = ET.Element("testsuites", name=f"rota conform {_xml(started.target)}")
+        root = ET.Element("testsuites", name=f"rota conform {in_xml(started.target)}")
         played = {result.case.part for result in self.results}
         for part in sorted(played | {skip.case.part for skip in finished.not_checked}, key=PARTS.index):
             results = [result for result in self.results if result.case.part == part]
@@ -70,17 +70,17 @@ def _suite(
     )
     properties = ET.SubElement(suite, "properties")
     for name, value in says.items():
-        ET.SubElement(properties, "property", name=name, value=_xml(value))
+        ET.SubElement(properties, "property", name=name, value=in_xml(value))
     here = dict.fromkeys(causes[one.case.id] for one in results if one.case.id in causes)
     for cause in here:
         told = f"{cause.rule}: {cause.headline}; look at {cause.first}"
-        ET.SubElement(properties, "property", name="cause", value=_xml(told))
+        ET.SubElement(properties, "property", name="cause", value=in_xml(told))
     for result in results:
         suite.append(_test(result, started, causes.get(result.case.id)))
     for not_played in skipped:
         case = not_played.case
         test = ET.SubElement(suite, "testcase", classname=f"rota.conform.{part}", name=case.id, time="0")
-        ET.SubElement(test, "skipped", message=_xml(f"not checked: {not_played.why}"))
+        ET.SubElement(test, "skipped", message=in_xml(f"not checked: {not_played.why}"))
     return suite
 
 
@@ -89,15 +89,15 @@ def _test(result: CaseResult, started: RunStarted, cause: Cause | None) -> ET.El
     test = ET.Element(
         "testcase", classname=f"rota.conform.{case.part}", name=case.id, time=f"{result.seconds:.3f}"
     )
-    text = _xml("\n".join(in_full(result, started, WIDTH)))
+    text = in_xml("\n".join(in_full(result, started, WIDTH)))
     seen = result.because or f"expected {result.expected}, got {result.actual}"
     if result.verdict is Verdict.KNOWN and result.known is not None:
         seen = f"{result.known.words}: {seen}"
     if cause is not None and cause.first != case.id:
         seen = f"{seen} (follows from {cause.rule}; look at {cause.first})"
-    why = _xml(f"{result.verdict.value}: {seen}")
+    why = in_xml(f"{result.verdict.value}: {seen}")
     if result.unexpected_pass:
-        why = _xml(f"passes, though known to fail: {result.known.words if result.known else ''}")
+        why = in_xml(f"passes, though known to fail: {result.known.words if result.known else ''}")
     if element := _element(result, started):
         kind = "unexpected pass" if result.unexpected_pass else result.verdict.value
         ET.SubElement(test, element, message=why, type=kind).text = text
@@ -117,5 +117,6 @@ def _element(result: CaseResult, started: RunStarted) -> str:
     return _ELEMENT.get(result.verdict, "")
 
 
-def _xml(text: str) -> str:
+def in_xml(text: str) -> str:
+    """A text with what XML cannot carry escaped."""
     return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

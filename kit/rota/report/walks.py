@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.conformance.out_of_reach import OUT_OF_REACH
+from rota.generate.bystander import HARMED
 from rota.generate.run import MOST_UNDECIDED, Failure, Tally
 from rota.generate.saved import failure_object
 from rota.generate.told import dialogue
@@ -36,7 +37,7 @@ NOT_WALKED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class WalksSeen:
-    """All that a run of walks has come to. died: the last words of the target, if it did."""
+    """All that a run of walks has come to."""
 
     target: str
     profile: str
@@ -45,16 +46,17 @@ class WalksSeen:
     failures: Sequence[Failure]
     seconds: float
     identity: Identity
-    died: str = ""
     interrupted: bool = False
 
     @property
     def verdict(self) -> str:
         """In a word."""
-        if self.failures or self.died:
+        if self.failures or self.tally.died or (self.tally.rest and self.tally.rest.harm):
             return VIOLATED
         if self.interrupted:
             return INTERRUPTED
+        if self.tally.bystander is not None and self.tally.bystander.harm:
+            return UNDECIDED  # no walk did it again
         if not self.tally.plans or self.tally.share_undecided > MOST_UNDECIDED:
             return UNDECIDED
         return CONFORMS
@@ -73,7 +75,9 @@ class WalksSeen:
             "profile": self.profile,
             "seed": self.seed,
             "seconds": round(self.seconds, 3),
-            "died": self.died or None,
+            "died": [death.as_json() for death in self.tally.died] or None,
+            "bystander": None if self.tally.bystander is None else self.tally.bystander.as_json(),
+            "rest": None if self.tally.rest is None else self.tally.rest.as_json(),
             "walks": {
                 "plans": self.tally.plans,
                 "requests": self.tally.requests,
@@ -89,8 +93,9 @@ class WalksSeen:
         """For people: each cause with its shortest dialogue, what was reached, the verdict."""
         for failure in self.failures:
             yield from told_failure(failure)
-        if self.died:
-            yield wrapped("died: ", self.died)
+        for death in self.tally.died:
+            yield wrapped("died: ", death.told)
+        yield from self._beside()
         for why, ids in _grouped(self.tally).items():
             yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
         if self.unreached:
@@ -101,6 +106,17 @@ class WalksSeen:
         yield f"reached: {reached} of {of} rules, {pairs} of a rule and the group's state"
         yield self.line()
 
+    def _beside(self) -> Iterator[str]:
+        """What became of others, and of the target afterwards, where anything did."""
+        bystander, resting = self.tally.bystander, self.tally.rest
+        if bystander is not None and bystander.harm:
+            again = any(failure.walked.cause == HARMED for failure in self.failures)
+            yield wrapped(
+                "bystander: ", bystander.harm + ("" if again else "; no walk was seen to do it again")
+            )
+        if resting is not None and resting.harm:
+            yield wrapped("not at rest: ", resting.harm)
+
     def line(self) -> str:
         """The verdict in one line."""
         tally = self.tally
@@ -109,7 +125,8 @@ class WalksSeen:
         causes = f" ({counted(len(self.failures), 'cause')})" if self.failures else ""
         undecided = f"{len(tally.undecided)} undecided ({tally.share_undecided:.1%})"
         word = coloured(self.verdict, COLOURS[self.verdict])
-        return f"{word}: {self.target}: {counts}{causes}, {undecided}, {self.seconds:.0f} s"
+        died = f", died {counted(len(tally.died), 'time')}" if tally.died else ""
+        return f"{word}: {self.target}: {counts}{causes}, {undecided}{died}, {self.seconds:.0f} s"
 
 
 def told_failure(failure: Failure) -> Iterator[str]:

@@ -109,6 +109,11 @@ class Broker:
         storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", _PROPERTIES)
         self._process = Process(guarded(folder, [(*jvm, *storage), self._broker]))
 
+    @property
+    def session(self) -> int:
+        """As of `Process`."""
+        return self._process.session
+
     def listens(self) -> None:
         """Wait until it listens. Errors: NotStarted."""
         self._process.listens(self.address, within=START_SECONDS)
@@ -147,6 +152,11 @@ class _Lent:
     def __init__(self, broker: Broker) -> None:
         self.owned = broker
         self.address = broker.address
+
+    @property
+    def session(self) -> int:
+        """As of `Process`."""
+        return self.owned.session
 
     def post_mortem(self, grace: float) -> str | None:
         """As `Process.post_mortem`."""

@@ -93,7 +93,7 @@ def look(address: tuple[str, int], patience: float) -> None:
 
     An answer is awaited for `patience` seconds.
     """
-    _see_whether_it_is_kafka(address, patience)
+    see_whether_it_is_kafka(address, patience)
     where = _shown(address)
     try:
         with closing(Connection(address, _CLIENT)) as connection:
@@ -148,7 +148,7 @@ def _see_whether_it_has_groups(ranges: Mapping[int, tuple[int, int]], where: str
         raise NoBroker(cause, "give the address of a broker's listener, not of a controller's")
 
 
-def _see_whether_it_is_kafka(address: tuple[str, int], patience: float) -> None:
+def see_whether_it_is_kafka(address: tuple[str, int], patience: float) -> None:
     """Ask for the versions and look at the bytes that come. Errors: NoBroker."""
     request = frame(encode_request("ApiVersions", 0, {}, _CORRELATION_ID, _CLIENT))
     with closing(_connected(address)) as connection:

@@ -41,6 +41,11 @@ class Process:
             self._errors.close()
             raise NotStarted(f"{command[0]}: {error.strerror}") from error
 
+    @property
+    def session(self) -> int:
+        """The session in which it is with all that it starts."""
+        return self._process.pid
+
     def first_line(self, within: float) -> str:
         """The first line on its standard output; raises `NotStarted` if it ends without one."""
         assert self._process.stdout is not None
@@ -145,6 +150,11 @@ class Started:
     def __init__(self, process: Process, address: tuple[str, int]) -> None:
         self._process = process
         self.address = address
+
+    @property
+    def session(self) -> int:
+        """As of `Process`."""
+        return self._process.session
 
     def post_mortem(self, grace: float) -> str | None:
         """As `Process.post_mortem`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from rota.report.reference import diagram, property_pages, rule_pages, states, version_pages
+from rota.report.reference import diagram, event_pages, property_pages, rule_pages, states, version_pages
 from rota.report.reference.markdown import opening
 
 INDEX = (
@@ -12,6 +12,11 @@ INDEX = (
     ("states.md", "the states of a group and every way from one to another, from explored graphs"),
     ("versions.md", "what each version of each request brings, and how the lines of brokers differ"),
     ("properties.md", "what is claimed of the protocol, what each claim kills, and known weaknesses"),
+    (
+        "events.md",
+        "what is seen of groups in logs, captures and the offsets topic: the kinds of events, their keys",
+    ),
+    ("log-lines.md", "what brokers and clients print of groups, and what each line is read as"),
 )
 
 
@@ -24,6 +29,8 @@ def pages() -> Mapping[str, str]:
         "states.md": lambda: diagram.lines(graph),
         "versions.md": version_pages.lines,
         "properties.md": property_pages.lines,
+        "events.md": event_pages.events,
+        "log-lines.md": event_pages.log_lines,
     }
     texts = {name: "\n".join(lines()) + "\n" for name, lines in made.items()}
     return {**texts, "states.svg": diagram.svg(graph)}

@@ -1,0 +1,45 @@
+"""What `rota serve` prints of groups: sentences alike to Kafka's."""
+
+from __future__ import annotations
+
+from rota.history import Kind
+from rota.logs.patterns import Sentences, Table, sentences
+
+_LINES: Sentences = {
+    "Preparing to rebalance group {group} in state {state} with old generation {generation} and {members}"
+    " members (reason: {reason})": Kind.PREPARING,
+    "Stabilized group {group} generation {generation} with {members} members, {static} of which are static,"
+    " leader {member}": Kind.STABILIZED,
+    "Assignment received from leader {member} for group {group} for generation {generation}: {members}"
+    " members, {static} of which are static": Kind.ASSIGNMENT,
+    "Group {group} with generation {generation} is now empty": Kind.EMPTY,
+    "Dynamic member with unknown member id joins group {group} in state {state}: it has to rejoin with new"
+    " member id {member}": Kind.ID_GIVEN,
+    "Dynamic member with unknown member id joins group {group} in state {state}: new member id {member} is"
+    " added": Kind.JOINED,
+    "Static (instance id {instance}) member with unknown member id joins group {group} in state {state}: new"
+    " member id {member} is added": Kind.JOINED,
+    "Pending dynamic member {member} joins group {group} in state {state}: it is added": Kind.JOINED,
+    "Static (instance id {instance}) member with unknown member id joins group {group} in state {state}: new"
+    " member id {member} replaces {old_member}": Kind.REPLACED,
+    "Dynamic member {member} in group {group} has failed: {reason} in state {state}, it is"
+    " removed": Kind.FAILED,
+    "Static (instance id {instance}) member {member} in group {group} has failed: {reason} in state {state},"
+    " it is removed": Kind.FAILED,
+    "Pending member {member} in group {group} has been removed: {reason}": (Kind.FAILED, {"pending": True}),
+    "Dynamic member {member} has left group {group} through explicit LeaveGroup; client reason:"
+    " {reason}": Kind.LEFT,
+    "Static (instance id {instance}) member {member} has left group {group} through explicit LeaveGroup;"
+    " client reason: {reason}": Kind.LEFT,
+    "Pending member {member} has left group {group} through explicit LeaveGroup; client reason: {reason}": (
+        Kind.LEFT,
+        {"pending": True},
+    ),
+    "Group {group} removed dynamic members who have not joined: {removed}": Kind.NOT_REJOINED,
+    "Group {group} removed members who have not sent their SyncGroup: {removed}": Kind.NOT_SYNCED,
+    "Loading group metadata for {group} with generation {generation} and {members} members": Kind.LOADED,
+    "Unloading group metadata for {group} with generation {generation} and {members} members": Kind.UNLOADED,
+}
+
+SERVER = Table((*sentences("rota.server.log_lines", "rota", _LINES),))
+"""The lines of rota's own server."""

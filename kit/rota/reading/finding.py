@@ -1,0 +1,183 @@
+"""From the paths that people give to opened sources, each with the reader that knows it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import groupby
+from pathlib import Path
+
+from rota.history import Event
+from rota.reading.errors import ReadingError
+from rota.reading.opening import Contents, contents, open_path
+from rota.reading.options import ReadOptions
+from rota.reading.reader import AddressReader, FolderReader, Reader
+from rota.reading.rotation import Age, rotated
+from rota.reading.source import OpenSource, Part
+from rota.reading.tally import Tally
+
+HEAD = 64 << 10
+"""Bytes from which a source is recognised."""
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The reader that people chose: whatever it is, it is that."""
+
+    reader: Reader
+
+    @property
+    def name(self) -> str:
+        return self.reader.name
+
+    @property
+    def rotated(self) -> bool:
+        return self.reader.rotated
+
+    def recognises(self, name: str, head: bytes) -> bool:
+        return True
+
+    def recognises_folder(self, folder: Path) -> bool:
+        return isinstance(self.reader, FolderReader) and self.reader.recognises_folder(folder)
+
+    def recognises_address(self, path: str) -> bool:
+        return isinstance(self.reader, AddressReader) and self.reader.recognises_address(path)
+
+    def read(self, source: OpenSource) -> Iterator[Event]:
+        return self.reader.read(source)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file or folder and its reader."""
+
+    part: Part
+    reader: Reader
+
+    @property
+    def family(self) -> tuple[str, Path | None, str]:
+        """What it shares with other files of its rotation."""
+        path = self.part.path
+        if path is None or not self.reader.rotated or path.is_dir():
+            return (self.reader.name, path, self.part.name)
+        return (self.reader.name, path.parent, rotated(path.name)[0])
+
+    @property
+    def age(self) -> Age:
+        """Among these."""
+        return Age(2) if self.part.path is None else rotated(self.part.path.name)[1]
+
+
+def sources(
+    paths: Sequence[str], readers: Sequence[Reader], options: ReadOptions, tally: Tally
+) -> list[tuple[OpenSource, Reader]]:
+    """Every source below the paths. Errors: ReadingError; files of folders that are unknown are skipped."""
+    wanted = _wanted(readers, options.format)
+    # The same file may be given twice, by itself and with its folder.
+    found = {
+        one.part.path or one.part.name: one
+        for path in dict.fromkeys(paths)
+        for one in _found(path, wanted, tally)
+    }
+    order = {one.family: place for place, one in reversed([*enumerate(found.values())])}
+    files = sorted(found.values(), key=lambda one: (order[one.family], one.age))
+    result = []
+    for _, family in groupby(files, key=lambda one: one.family):
+        parts = [*family]
+        name = parts[-1].part.name
+        tally.sources[name] = parts[-1].reader.name
+        result.append((OpenSource(name, [one.part for one in parts], options, tally), parts[-1].reader))
+    return result
+
+
+def _wanted(readers: Sequence[Reader], name: str | None) -> Sequence[Reader]:
+    if name is None:
+        return readers
+    for reader in readers:
+        if reader.name == name:
+            return (Chosen(reader),)
+    near = get_close_matches(name, _names(readers), n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise ReadingError(f"no format is called {name!r}; {meant}there are {', '.join(_names(readers))}")
+
+
+def _names(readers: Iterable[Reader]) -> list[str]:
+    return [one.name for one in readers]
+
+
+def _found(path: str, readers: Sequence[Reader], tally: Tally) -> Iterator[Found]:
+    if path == STDIN:
+        opened = contents("standard input", sys.stdin.buffer)
+        yield _file(Part("standard input", None, opened, _head(opened)), readers)
+    elif (over_the_wire := _of_address(path, readers)) is not None:
+        yield Found(Part(path, None), over_the_wire)
+    elif Path(path).is_dir():
+        below = [*_below(Path(path), readers, tally)]
+        if not below:
+            raise ReadingError(f"nothing below {path} is known; {_remedy(readers)}")
+        yield from below
+    else:
+        opened = open_path(Path(path))
+        part = Part(path, Path(path), opened, _head(opened))
+        yield _reopened(_file(part, readers))
+
+
+def _of_address(path: str, readers: Sequence[Reader]) -> Reader | None:
+    known = (one for one in readers if isinstance(one, AddressReader) and one.recognises_address(path))
+    return next(known, None)
+
+
+def _below(folder: Path, readers: Sequence[Reader], tally: Tally) -> Iterator[Found]:
+    """What is known in a folder; hidden files and those that nobody knows are left out."""
+    for reader in readers:
+        if isinstance(reader, FolderReader) and reader.recognises_folder(folder):
+            yield Found(Part(str(folder), folder), reader)
+            return
+    try:
+        entries = sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+    except OSError as error:
+        raise ReadingError(
+            f"cannot read {folder}: {error.strerror}; give a folder that can be read"
+        ) from None
+    for entry in entries:
+        if entry.is_dir():
+            yield from _below(entry, readers, tally)
+            continue
+        try:
+            yield from _found(str(entry), readers, tally)
+        except ReadingError:
+            tally.skipped.append(str(entry))
+
+
+def _file(part: Part, readers: Sequence[Reader]) -> Found:
+    """A file with the first reader that recognises it."""
+    name = part.name if part.path is None else part.path.name
+    for reader in readers:
+        if reader.recognises(name, part.head):
+            return Found(part, reader)
+    what = f"{part.name} is empty" if not part.head else f"nobody knows what {part.name} is"
+    raise ReadingError(f"{what}; {_remedy(readers)}")
+
+
+def _remedy(readers: Sequence[Reader]) -> str:
+    return f"say what it is with --format: {', '.join(_names(readers))}"
+
+
+def _reopened(found: Found) -> Found:
+    """A file that can be opened again is closed until it is read; a pipe cannot."""
+    part = found.part
+    if part.path is None or part.opened is None or not part.path.is_file():
+        return found
+    part.opened.close()
+    return Found(Part(part.name, part.path), found.reader)
+
+
+def _head(opened: Contents) -> bytes:
+    head = b""
+    while len(head) < HEAD and (more := opened.read(HEAD - len(head))):
+        head += more
+    return head

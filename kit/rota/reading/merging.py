@@ -1,0 +1,83 @@
+"""Events of several sources as one sequence in order of time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from rota.history import Event, Kind
+from rota.reading.errors import ReadingError
+from rota.reading.finding import sources
+from rota.reading.options import ReadOptions
+from rota.reading.source import OpenSource
+from rota.reading.tally import Tally
+
+Placed = tuple[float, int, int, Event]
+
+AS_FOUND = ReadOptions()
+
+
+def read(
+    paths: Sequence[str], *, options: ReadOptions = AS_FOUND, tally: Tally | None = None
+) -> Iterator[Event]:
+    """Every event of the sources at the paths, by time. Errors: ReadingError, before the first event.
+
+    paths: of files and folders, `-` for standard input; tally: is told what was met. Events of one source
+    keep their order even where its clock went back; one without a time comes after the one before it.
+    Memory grows with the number of sources, not of lines.
+    """
+    # Here, not above: readers import parts of this package, and any of them may be imported first.
+    from rota.reading.readers import READERS
+
+    met = Tally() if tally is None else tally
+    opened = sources(paths, READERS, options, met)
+    skews = _skews(options.skews, [source for source, _ in opened])
+    events = [_straightened(reader.read(source), skews.get(source.name, 0)) for source, reader in opened]
+    return _counted(events[0] if len(events) == 1 else _merged(events), met)
+
+
+def _merged(sequences: Sequence[Iterator[Event]]) -> Iterator[Event]:
+    return (event for *_, event in heapq.merge(*(_placed(*one) for one in enumerate(sequences))))
+
+
+def _placed(place: int, events: Iterator[Event]) -> Iterator[Placed]:
+    """Events with the time by which they are merged: the latest of their source until then."""
+    latest = float("-inf")
+    for number, event in enumerate(events):
+        if event.at is not None and event.at > latest:
+            latest = event.at
+        yield latest, place, number, event
+
+
+def _straightened(events: Iterator[Event], skew: float) -> Iterator[Event]:
+    """Events of a clock that is ahead by `skew` seconds, by one that is right."""
+    if not skew:
+        return events
+    return (event if event.at is None else replace(event, at=event.at - skew) for event in events)
+
+
+def _counted(events: Iterator[Event], tally: Tally) -> Iterator[Event]:
+    for event in events:
+        tally.events += 1
+        if event.kind is Kind.UNREAD:
+            tally.unread += 1
+        yield event
+
+
+def _skews(given: Mapping[str, float], opened: Sequence[OpenSource]) -> Mapping[str, float]:
+    """Source name → skew. A skew is given for a path, the name of a file or of the folder it is in."""
+    result: dict[str, float] = {}
+    for named, skew in given.items():
+        meant = [one.name for one in opened if named in _called(one)]
+        if not meant:
+            there = ", ".join(one.name for one in opened)
+            raise ReadingError(f"a skew is given for {named}, which is not read; there are {there}")
+        result |= dict.fromkeys(meant, skew)
+    return result
+
+
+def _called(source: OpenSource) -> tuple[str, ...]:
+    path = PurePath(source.name)
+    return (source.name, path.name, path.parent.name, str(path.parent))

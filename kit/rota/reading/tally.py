@@ -1,0 +1,45 @@
+"""What reading met, beside the events: for those who tell how much was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MOST_REASONS = 100
+OTHER = "other reasons"
+
+
+@dataclass
+class Quarantined:
+    """Something that could not be read, for one reason. first: where it was met first."""
+
+    first: str
+    number: int = 1
+
+
+@dataclass
+class Tally:
+    """How much was read. Kept while `read` is followed; whole when that has ended.
+
+    sources: what was read → the name of its reader; events: all of them; unread: those among them of the
+    kind UNREAD; quarantined: reason → where and how often; skipped: files in folders that no reader knows.
+    """
+
+    sources: dict[str, str] = field(default_factory=dict)
+    events: int = 0
+    unread: int = 0
+    quarantined: dict[str, Quarantined] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def quarantine(self, origin: str, reason: str) -> None:
+        """Something at `origin` could not be read."""
+        if reason not in self.quarantined and len(self.quarantined) >= MOST_REASONS:
+            reason = OTHER
+        if (known := self.quarantined.get(reason)) is not None:
+            known.number += 1
+        else:
+            self.quarantined[reason] = Quarantined(origin)
+
+    @property
+    def broken(self) -> int:
+        """How much was quarantined."""
+        return sum(one.number for one in self.quarantined.values())

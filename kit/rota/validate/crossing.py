@@ -1,0 +1,146 @@
+"""Sources of one incident beside each other: what they say of one generation must agree.
+
+Clocks are compared where two sources tell of the same generations: the middle of the differences is the skew.
+A group that was removed begins again with generation 1, so of two moments that are further apart than the
+others nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from rota.history import Event, Kind, Source
+from rota.validate.account import Account, Violation
+
+MOST_GROUPS, MOST_GENERATIONS, MOST_DIFFERENCES = 10_000, 64, 1_000
+APART, FAR = 10.0, 3_600.0
+"""Seconds by which moments of a generation may differ beside the skew; and by which clocks may."""
+
+
+@dataclass
+class _Generation:
+    """What one source tells of a generation. names: of the members, by instance id where they have one."""
+
+    at: float | None
+    origin: str
+    number: int | None = None
+    leader: str = ""
+    names: frozenset[str] | None = None
+
+
+class Crossing:
+    """Takes events of all sources; says what they have in common at the end. compared: how often."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._groups: OrderedDict[str, OrderedDict[int, dict[str, _Generation]]] = OrderedDict()
+        self._differences: dict[tuple[str, str], list[float]] = {}
+        self.compared: Counter[str] = Counter()
+
+    def take(self, event: Event) -> None:
+        """An event, if it tells of a generation."""
+        told = _told(event)
+        if told is None or not event.group or event.generation is None:
+            return
+        generations = self._groups.setdefault(event.group, OrderedDict())
+        self._groups.move_to_end(event.group)
+        if len(self._groups) > MOST_GROUPS:
+            self._groups.popitem(last=False)
+        sources = generations.setdefault(event.generation, {})
+        if len(generations) > MOST_GENERATIONS:
+            generations.popitem(last=False)
+        source = event.source.value
+        before = sources.get(source)
+        sources[source] = told if before is None else _merged(before, told)
+        for other, theirs in sources.items():
+            if other != source:
+                self._compare(event, source, sources[source], other, theirs)
+
+    @property
+    def skews(self) -> Mapping[str, float]:
+        """Pairs of sources → seconds by which the first one's clock is ahead."""
+        return {
+            f"{one} before {other}": round(median(values), 3)
+            for (one, other), values in self._differences.items()
+        }
+
+    def _compare(self, event: Event, source: str, ours: _Generation, other: str, theirs: _Generation) -> None:
+        if not self._same_moment(source, ours, other, theirs):
+            return
+        why = _disagreement(source, ours, other, theirs)
+        self.compared[f"{source} and {other}"] += 1
+        if why is not None:
+            rule, words = why
+            told = f"of generation {event.generation} {words}"
+            lines = (theirs.origin, ours.origin)
+            self._account.violate(
+                Violation(event.group, rule, told, ours.origin, lines, "several", at=ours.at)
+            )
+
+    def _same_moment(self, source: str, ours: _Generation, other: str, theirs: _Generation) -> bool:
+        if ours.at is None or theirs.at is None:
+            return False
+        (one, first), (two, second) = sorted(((source, ours.at), (other, theirs.at)))
+        difference = first - second
+        if abs(difference) > FAR:
+            return False
+        known = self._differences.setdefault((one, two), [])
+        known.append(difference)
+        del known[:-MOST_DIFFERENCES]
+        return abs(difference - median(known)) <= APART
+
+
+def _merged(before: _Generation, told: _Generation) -> _Generation:
+    number = before.number if told.number is None else told.number
+    names = before.names if told.names is None else told.names
+    return _Generation(told.at or before.at, told.origin, number, told.leader or before.leader, names)
+
+
+def _told(event: Event) -> _Generation | None:
+    """What an event says of its generation."""
+    at, data = event.at, event.data
+    if event.kind is Kind.STABILIZED:
+        return _Generation(at, event.origin, data.get("members"))
+    if event.kind is Kind.ASSIGNMENT:
+        return _Generation(at, event.origin, data.get("members"), event.member)
+    if event.kind is Kind.GROUP_STORED and data.get("members"):
+        names = frozenset(one.get("instance") or one.get("member", "") for one in data["members"])
+        return _Generation(
+            at, event.origin, len(data["members"]), _name(event.member, data["members"]), names
+        )
+    if event.kind is Kind.RESPONSE and event.source is Source.FRAMES and data.get("api") == "JoinGroup":
+        return _of_a_list(event, data.get("fields") or {})
+    return None
+
+
+def _of_a_list(event: Event, fields: Mapping[str, Any]) -> _Generation | None:
+    members = fields.get("members")
+    if fields.get("error_code") != 0 or not members:
+        return None
+    own = [{"member": one.get("member_id", ""), "instance": one.get("group_instance_id")} for one in members]
+    names = frozenset(one["instance"] or one["member"] for one in own)
+    return _Generation(event.at, event.origin, len(own), _name(fields.get("leader", ""), own), names)
+
+
+def _name(member: str, members: Sequence[Mapping[str, Any]]) -> str:
+    """What a member is known by: "" for a static one, whose id is another one after each restart."""
+    static = any(one.get("instance") and one.get("member") == member for one in members)
+    return "" if static else member
+
+
+def _disagreement(source: str, ours: _Generation, other: str, theirs: _Generation) -> tuple[str, str] | None:
+    if None not in (ours.names, theirs.names) and ours.names != theirs.names:
+        return "sync.as-stored", f"{source} names other members than {other}"
+    if None not in (ours.number, theirs.number) and ours.number != theirs.number:
+        words = f"{source} tells {ours.number} members, and {other} {theirs.number}"
+        return "join.list-is-the-membership", words
+    both_named = ours.names is not None or theirs.names is not None
+    if both_named and ours.leader and theirs.leader and ours.leader != theirs.leader:
+        known = (ours.names or frozenset()) | (theirs.names or frozenset())
+        if {ours.leader, theirs.leader} <= known:
+            return "sync.as-stored", f"{source} says that {ours.leader} leads, and {other} {theirs.leader}"
+    return None

@@ -1,0 +1,150 @@
+"""Recorded requests and answers in the spec's words, each about one group."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rota.generate.requests import BY_TOPIC_ID, SEVERAL_FETCHED, Body, request_of
+from rota.kernel import replace
+from rota.spec.messages import ReplyMessage, Request
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest
+
+OF_GROUPS = (
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "OffsetCommit",
+    "OffsetFetch",
+    "OffsetDelete",
+    "DescribeGroups",
+    "DeleteGroups",
+)
+"""The APIs that are judged."""
+
+MOVED = frozenset({14, 15, 16})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: the group is read anew."""
+
+BESIDE = frozenset({3, 17, 29, 30, 31, 100})
+"""Errors that are told before a coordinator is asked: topics that are not there, rights that are missing."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a request asks about one group."""
+
+    group: str
+    request: Request
+
+
+def values_of(fields: Any) -> Any:
+    """A body as the codec has it, of one as lines have it: bytes stand there as base64."""
+    if isinstance(fields, dict):
+        if len(fields) == 1 and isinstance(text := fields.get("base64"), str):
+            return b64decode(text)
+        return {name: values_of(value) for name, value in fields.items()}
+    return [values_of(one) for one in fields] if isinstance(fields, list) else fields
+
+
+def pieces_of(api: str, version: int, body: Body) -> list[Piece]:
+    """A request as one for each group that it names. Errors: KeyError, TypeError: no such body."""
+    found = []
+    for named in _by_group(api, version, body):
+        request: Any = request_of(api, version, named)
+        found.append(Piece(str(request.group_id), request))
+    return found
+
+
+def answer_for(api: str, version: int, body: Body, group: str) -> Body | None:
+    """What an answer says of one group; None where it says nothing of it."""
+    if api == "DescribeGroups":
+        return _only(body, "groups", group)
+    if api == "DeleteGroups":
+        return _only(body, "results", group)
+    if api == "OffsetFetch" and version >= SEVERAL_FETCHED:
+        only = _only(body, "groups", group)
+        return only and {**only, "groups": [_with_names(only["groups"][0], version)]}
+    return _with_names(body, version) if api.startswith("Offset") else body
+
+
+def codes_of(body: Any) -> frozenset[int]:
+    """All error codes in a body."""
+    if isinstance(body, Mapping):
+        own = {value for name, value in body.items() if name == "error_code" and isinstance(value, int)}
+        return frozenset(own).union(*map(codes_of, body.values()))
+    return frozenset().union(*map(codes_of, body)) if isinstance(body, list) else frozenset()
+
+
+def without_refused(request: Any, body: Body) -> tuple[Any, Body] | None:
+    """A commit, its deletion or an OffsetFetch and its answer, without those partitions that were refused
+    before a coordinator was asked; None where nothing is left."""
+    if not isinstance(body.get("topics"), list) or not isinstance(
+        request, OffsetCommitRequest | OffsetFetchRequest
+    ):
+        return None
+    refused = {
+        (topic["name"], one["partition_index"])
+        for topic in body["topics"]
+        for one in topic["partitions"]
+        if one["error_code"] in BESIDE
+    }
+    if isinstance(request, OffsetFetchRequest) or not refused:
+        return None
+    topics = []
+    for topic in request.topics:
+        left = tuple(one for one in topic.partitions if (topic.name, one.partition_index) not in refused)
+        topics += [replace(topic, partitions=left)] if left else []
+    if not topics:
+        return None
+    return replace(request, topics=tuple(topics)), {**body, "topics": _unrefused(body["topics"], refused)}
+
+
+def _unrefused(topics: list[Any], refused: set[tuple[str, int]]) -> list[Any]:
+    left = [
+        {
+            **topic,
+            "partitions": [
+                one for one in topic["partitions"] if (topic["name"], one["partition_index"]) not in refused
+            ],
+        }
+        for topic in topics
+    ]
+    return [topic for topic in left if topic["partitions"]]
+
+
+def _by_group(api: str, version: int, body: Body) -> list[Body]:
+    if api == "DescribeGroups":
+        return [{**body, "groups": [one]} for one in body["groups"]]
+    if api == "DeleteGroups":
+        return [{**body, "groups_names": [one]} for one in body["groups_names"]]
+    if api == "OffsetFetch" and version >= SEVERAL_FETCHED:
+        return [{**body, "groups": [_with_names(one, version)]} for one in body["groups"]]
+    return [_with_names(body, version) if api.startswith("Offset") else body]
+
+
+def _only(body: Body, several: str, group: str) -> dict[str, Any] | None:
+    found = [one for one in body[several] if one["group_id"] == group]
+    return {**body, several: found[:1]} if found else None
+
+
+def _with_names(body: Body, version: int) -> Body:
+    """A body with topics by name: where they have ids these are their names here."""
+    if version < BY_TOPIC_ID or not body.get("topics"):
+        return body
+    return {
+        **body,
+        "topics": [
+            {**topic, "name": topic.get("name") or str(topic.get("topic_id"))} for topic in body["topics"]
+        ],
+    }
+
+
+def ids_in(reply: ReplyMessage | Request) -> frozenset[str]:
+    """The member ids that a message names."""
+    message: Any = reply
+    own = {getattr(message, "member_id", ""), getattr(message, "leader", "")}
+    own |= {getattr(one, "member_id", "") for one in getattr(message, "members", ())}
+    return frozenset(one for one in own if isinstance(one, str) and one)

@@ -1,0 +1,368 @@
+"""One group's recorded requests and answers: waited for until its state is known, judged from there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rota.generate.player import Message
+from rota.generate.replies import NotInTheSpec, reply_of
+from rota.generate.requests import Body
+from rota.generate.told import dialogue
+from rota.generate.verdicts import WIRE, rule_of
+from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
+from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
+from rota.spec.admin_messages import DescribeGroupsRequest
+from rota.spec.classic.messages import SyncGroupReply
+from rota.spec.messages import ReplyMessage, Request
+from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
+from rota.validate.account import Account, Violation
+from rota.validate.frames import BESIDE, MOVED, codes_of, without_refused
+from rota.validate.stretches import Stretch, handed_out, strangers
+from rota.validate.terms import Terms
+from rota.validate.waiting import Beginning, Waiting
+
+FRAMES = "frames"
+BEFORE = "what came before the group's state was told: a join phase all of whose members were seen"
+AFTER = "what came after a violation, until the group's state was told again"
+MOVING = "what came while the coordinator moved or loaded, until the group's state was told again"
+UNSEEN = "what is told of members whose requests are not in this source"
+OFFSETS = "offsets that were asked for, where what was committed before is not known"
+ASSIGNMENTS = "descriptions of a group before its first assignment that was seen"
+UNDER_WAY = "requests that were under way when the group's state was told"
+REFUSED = "requests that were refused before a coordinator was asked"
+RESTARTED = "all connections of the group ended at once: the coordinator may have been started anew"
+
+MOST_MESSAGES = 100
+SHOWN = 30
+"""Messages that are kept of a group, and those that a violation shows."""
+
+AT_ONCE = 2.0
+"""Seconds within which connections end that end at once."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request about a group. weight: whether it counts as an event, or another group's part of it does."""
+
+    number: int
+    at: float
+    connection: int
+    client: str
+    api: str
+    version: int
+    request: Request
+    weight: int
+    origin: str
+
+    def sent(self, request: Request | None = None) -> Sent:
+        """As the judge has it."""
+        call = Call(request or self.request, str(self.number), self.version)
+        return Sent(self.at, self.number, self.connection, self.client, call)
+
+
+@dataclass
+class _Suspect:
+    """A violation that a member might explain who is not in the source. known: the ids that are explained."""
+
+    violation: Violation
+    known: set[str]
+
+
+class Watched:
+    """One group. Parameters: group; terms; account; since: when the source begins."""
+
+    def __init__(self, group: str, terms: Terms, account: Account, since: float) -> None:
+        self.group = group
+        self._terms, self._account, self._since = terms, account, since
+        self._open: dict[int, Asked] = {}
+        self._left_out: dict[int, str] = {}
+        self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
+        self._waiting = Waiting(terms, since)
+        self._assigned = True
+        self._stretch: Stretch | None = None
+        self._why, self._cause = BEFORE, ""
+        self._suspect: _Suspect | None = None
+        self._connections: set[int] = set()
+        self._ended: deque[float] = deque(maxlen=2)
+        self._restarted = False
+        self.last = since
+        if terms.fresh:
+            self._begin(Beginning(Stretch(terms, offsets_known=True)))
+
+    def asked(self, asked: Asked, body: Body) -> None:
+        """A request was sent."""
+        self.last = asked.at
+        self._connections.add(asked.connection)
+        self._open[asked.number] = asked
+        message = Message(asked.at, asked.client, True, asked.api, asked.version, body)
+        self._messages.append((message, asked.origin))
+        self._take(asked.sent(), asked.weight, asked.origin)
+
+    def answered(self, number: int, at: float, body: Body, weight: int, origin: str) -> None:
+        """A request was answered. Errors: KeyError and the like where the answer has no such body."""
+        asked = self._open[number]
+        codes = codes_of(body)
+        try:
+            reply = None if codes & BESIDE else reply_of(asked.request, asked.version, body)
+        except NotInTheSpec as odd:
+            self._closed(asked, at, body, origin)
+            self._odd(asked, str(odd), at, weight, origin)
+            return
+        self._closed(asked, at, body, origin)
+        if self._has_moved(asked, codes):
+            self._moved(asked, weight)
+        elif reply is None:
+            self._refused(asked, at, body, weight, origin)
+        else:
+            self._read(asked, at, reply, weight, origin)
+
+    def _read(self, asked: Asked, at: float, reply: ReplyMessage, weight: int, origin: str) -> None:
+        sent = asked.sent()
+        self._waiting.note(sent, at, reply)
+        if self._stretch is None:
+            open_ones = {number: one.sent() for number, one in self._open.items()}
+            self._skip(self._waiting.look_for_a_phase(at, reply, open_ones))
+        self._assigned |= isinstance(reply, SyncGroupReply) and reply.error_code is ErrorCode.NONE
+        self._take(Answered(at, asked.number, reply), weight, origin)
+        self._look_for_a_beginning(asked, at, reply)
+        self._waiting.note_generation(sent, reply)
+
+    def _closed(self, asked: Asked, at: float, body: Body, origin: str) -> None:
+        self.last = at
+        del self._open[asked.number]
+        self._messages.append((Message(at, asked.client, False, asked.api, asked.version, body), origin))
+
+    def ended(self, connection: int, at: float) -> None:
+        """A connection has ended."""
+        if connection not in self._connections:
+            return
+        self._connections.discard(connection)
+        self._ended.append(at)
+        self._restarted |= not self._connections and len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
+        self._messages.append((Message(at, "", False, "", connection, {}), ""))
+        for number in [one.number for one in self._open.values() if one.connection == connection]:
+            del self._open[number]
+        self._take(Broken(at, connection), 0, "")
+
+    def gap(self, connection: int | None, cause: str) -> None:
+        """Frames are missing. connection: where, None: everywhere."""
+        if connection is not None and connection not in self._connections:
+            return
+        if self._stretch is not None:
+            self._lose(cause)
+        self._drop_kept()
+
+    def close(self, at: float) -> None:
+        """Nothing more comes; what is unanswered is open."""
+        if self._stretch is not None:
+            self._stretch.end(at)
+            self._see()
+        if self._stretch is not None:
+            self._account.reached |= self._stretch.reached()
+            self._settle()
+        self._drop_kept()
+        self._convict()
+
+    def silence(self, at: float) -> None:
+        """Time has passed without a word of this group."""
+        if self._stretch is not None:
+            self._stretch.look(at)
+            self._see()
+
+    def size(self) -> int:
+        """How many things are kept of the group."""
+        own = len(self._open) + len(self._left_out) + len(self._messages) + len(self._connections)
+        own += self._waiting.size()
+        return own if self._stretch is None else own + self._stretch.judge.size() + len(self._stretch.known)
+
+    # What becomes of an event.
+
+    def _take(self, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
+        if why := self._is_left_out(event):
+            self._account.leave(why, FRAMES, weight)
+        elif self._stretch is not None:
+            _give(self._stretch, event, weight, origin)
+            self._see()
+        elif self._waiting.keeps:
+            self._skip(self._waiting.keep(event, weight, origin))
+        else:
+            self._skip(weight)
+
+    def _is_left_out(self, event: Sent | Answered | Broken) -> str:
+        """Why an event is not judged, if it is not."""
+        if isinstance(event, Answered):
+            return self._left_out.pop(event.number, "")
+        known = self._stretch is not None and self._stretch.offsets_known
+        if known or not isinstance(event, Sent):
+            return ""
+        if isinstance(event.call.request, OffsetFetchRequest | OffsetDeleteRequest):
+            self._left_out[event.number] = OFFSETS
+        if isinstance(event.call.request, DescribeGroupsRequest) and not self._assigned:
+            self._left_out[event.number] = ASSIGNMENTS
+        return self._left_out.get(event.number, "")
+
+    def _skip(self, weight: int) -> None:
+        if self._cause:
+            self._account.give_up(self.group, self._cause, weight)
+        else:
+            self._account.leave(self._why, FRAMES, weight)
+
+    def _drop_kept(self) -> None:
+        self._skip(self._waiting.drop())
+
+    # Where a judge begins.
+
+    def _look_for_a_beginning(self, asked: Asked, at: float, reply: ReplyMessage) -> None:
+        if self._suspect is not None:
+            self._suspect.known |= handed_out(reply)
+            if unseen := strangers([reply], self._suspect.known):
+                self._convict(unseen)
+            elif isinstance(reply, JoinGroupReply) and reply.members:
+                self._convict()
+        if self._stretch is None:
+            begins = self._waiting.beginning(asked.sent(), at, reply, self._open)
+            if begins is not None:
+                self._begin(begins)
+
+    def _begin(self, begins: Beginning) -> None:
+        self._skip(begins.passed)
+        self._stretch, self._assigned = begins.stretch, begins.assigned
+        self._cause, self._restarted = "", False
+        for number in begins.under_way:
+            self._left_out.setdefault(number, UNDER_WAY)
+        for event, weight, origin in begins.events:
+            self._take(event, weight, origin)
+
+    # How a stretch ends.
+
+    def _see(self) -> None:
+        """What the judge says by now."""
+        if self._stretch is None:
+            return
+        self._settle()
+        found = self._stretch.found
+        if found is None:
+            return
+        if found.verdict is Verdict.UNDECIDED:
+            self._lose(found.why)
+        elif self._restarted:
+            self._lose(RESTARTED)
+        else:
+            self._violated(self._stretch, found)
+
+    def _settle(self) -> None:
+        assert self._stretch is not None, "only a stretch has judged something"
+        self._account.judge(self.group, self._stretch.judged)
+        self._stretch.judged = 0
+        for one in self._stretch.judge.late:
+            self._account.forgive(self.group, one.what, one.seconds)
+        self._stretch.judge.late.clear()
+
+    def _lose(self, cause: str) -> None:
+        """What could have been judged is not, from the last judged event on."""
+        assert self._stretch is not None, "only a stretch can be lost"
+        self._settle()
+        self._account.give_up(self.group, cause, self._stretch.doubtful + self._stretch.queued)
+        self._cause, self._stretch = cause, None
+
+    def _has_moved(self, asked: Asked, codes: frozenset[int]) -> bool:
+        """Whether an answer says that the coordinator is another one, or reads the group anew."""
+        if self._terms.profile.answers_replaced and isinstance(asked.request, JoinGroupRequest):
+            codes -= {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value}
+        return not codes.isdisjoint(MOVED)
+
+    def _moved(self, asked: Asked, weight: int) -> None:
+        self._left_out.pop(asked.number, None)
+        if self._stretch is not None:
+            self._abandon(MOVING)
+        self._why, self._cause = MOVING, ""
+        self._drop_kept()
+        self._account.leave(MOVING, FRAMES, weight)
+
+    def _abandon(self, why: str) -> None:
+        """What could be judged ends here, and what the judge has not judged never will be."""
+        assert self._stretch is not None, "only a stretch can be abandoned"
+        self._settle()
+        self._account.leave(why, FRAMES, self._stretch.doubtful + self._stretch.queued)
+        self._stretch, self._why, self._cause = None, why, ""
+
+    def _refused(self, asked: Asked, at: float, body: Body, weight: int, origin: str) -> None:
+        """An answer that (partly) came before a coordinator was asked."""
+        why = self._left_out.pop(asked.number, REFUSED)
+        left = without_refused(asked.request, body)
+        if why is not REFUSED:
+            self._account.leave(why, FRAMES, weight)
+        elif self._stretch is None:
+            self._drop_kept()
+            self._skip(weight)
+        elif left is not None and self._stretch.exchange(asked.sent(left[0])):
+            self._take(Answered(at, asked.number, reply_of(left[0], asked.version, left[1])), weight, origin)
+        else:
+            own = self._stretch.withdraw(asked.number)
+            if own is None:
+                self._lose("a request was refused before a coordinator was asked, and late")
+            self._account.leave(why, FRAMES, weight + (own or 0))
+
+    def _odd(self, asked: Asked, why: str, at: float, weight: int, origin: str) -> None:
+        """An answer that no rule can give."""
+        self._account.judge(self.group, weight)
+        told = f"the answer to {asked.api} v{asked.version} of {asked.client} says {why}, which no rule gives"
+        lines = (asked.origin, origin)
+        self._account.violate(
+            Violation(self.group, WIRE, told, origin, lines, dialogue=self._dialogue(at), at=at)
+        )
+        self._left_out.pop(asked.number, None)
+        if self._stretch is not None:
+            self._abandon(AFTER)
+        self._why, self._cause = AFTER, ""
+        self._drop_kept()
+
+    def _violated(self, stretch: Stretch, found: Judgement) -> None:
+        event = found.at
+        number = getattr(event, "number", -1)
+        at = self.last if event is None else event.at
+        lines = tuple(stretch.origins.get(number, ()))
+        recent = tuple(origin for message, origin in self._messages if origin and message.at <= at)
+        violation = Violation(
+            self.group,
+            rule_of(found),
+            found.why,
+            (lines or recent or ("",))[-1],
+            tuple(dict.fromkeys((*recent[-6:], *lines))),
+            nearest=tuple(map(str, found.nearest)),
+            states=len(stretch.judge.run.before_last),
+            dialogue=self._dialogue(at),
+            at=at,
+        )
+        self._account.judge(self.group, 1)
+        stretch.doubtful -= 1
+        self._account.reached |= found.reached
+        self._abandon(AFTER)
+        self._convict()
+        self._suspect = _Suspect(violation, stretch.known)
+        answers = [event.reply] if isinstance(event, Answered) else []
+        if self._terms.fresh or (unseen := strangers(answers, stretch.known)):
+            self._convict(() if self._terms.fresh else unseen)
+
+    def _convict(self, unseen: Iterable[str] = ()) -> None:
+        """What was suspected is a violation, unless there are members who are not in the source."""
+        suspect, self._suspect = self._suspect, None
+        if suspect is not None and any(unseen):
+            self._account.pardon(UNSEEN, FRAMES)
+        elif suspect is not None:
+            self._account.violate(suspect.violation)
+
+    def _dialogue(self, at: float) -> tuple[str, ...]:
+        messages = [message for message, _ in self._messages if message.at <= at][-SHOWN:]
+        return tuple(dialogue(messages, self.group))
+
+
+def _give(stretch: Stretch, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
+    if isinstance(event, Sent):
+        stretch.ask(event, weight, origin)
+    elif isinstance(event, Answered):
+        stretch.answer(event, weight, origin)
+    else:
+        stretch.ends(event)

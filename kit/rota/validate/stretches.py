@@ -1,0 +1,164 @@
+"""A stretch of a group's history that is judged without a break."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rota.linearise import Answered, Broken, Event, HistoryError, Judge, Judgement, Quiet, Sent, Verdict
+from rota.linearise.states import State
+from rota.spec import ErrorCode, JoinGroupReply
+from rota.spec.messages import ReplyMessage
+from rota.validate.frames import ids_in
+from rota.validate.terms import Terms
+
+HELD_BACK = 2.0
+"""Seconds for which a request that is not answered is held back: some answers say that no coordinator was
+asked."""
+
+MOST_HELD = 2_000
+EVERY, OR_AFTER = 200, 0.25
+"""How many events the judge gets at once at most, and after how many seconds at least."""
+
+REMEMBERED = 2_000
+"""Requests of which it is known where they and their answers stand."""
+
+MOST_IDS = 10_000
+
+_GIVING = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+
+
+@dataclass
+class _Held:
+    event: Event
+    weight: int
+
+
+class Stretch:
+    """Judges as events come. Events must be in the order of their times.
+
+    Parameters: terms; states, to begin with; parked, the requests that wait in them; offsets_known: whether
+    what was committed is. Attributes: found, what ended the stretch, if anything has; judged: how many events
+    were judged since it was last asked for; doubtful: those that were given to the judge and not judged yet;
+    known: ids that members are known by.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        states: Iterable[State] = (),
+        parked: Iterable[Sent] = (),
+        offsets_known: bool = False,
+    ) -> None:
+        self.judge = Judge(terms.profile, terms.config, terms.lateness, terms.limits, looks=terms.looks)
+        self.offsets_known = offsets_known
+        self.found: Judgement | None = None
+        self.judged = self.doubtful = 0
+        self.known: set[str] = set()
+        self.origins: OrderedDict[int, list[str]] = OrderedDict()
+        if states := tuple(states):
+            self.judge.resume(states, parked)
+        self._states = states
+        self._queue: deque[_Held] = deque()
+        self._unanswered: dict[int, _Held] = {}
+        self._flushed = float("-inf")
+        self._last = float("-inf")
+        self._note_ids()
+
+    @property
+    def queued(self) -> int:
+        """How many events wait to be given to the judge."""
+        return sum(one.weight for one in self._queue)
+
+    def ask(self, event: Sent, weight: int, origin: str) -> None:
+        """A request was sent."""
+        held = _Held(event, weight)
+        self._unanswered[event.number] = held
+        self.origins[event.number] = [origin]
+        if len(self.origins) > REMEMBERED:
+            self.origins.popitem(last=False)
+        self._add(held)
+
+    def answer(self, event: Answered, weight: int, origin: str) -> None:
+        """A request was answered."""
+        self._unanswered.pop(event.number, None)
+        self.origins.setdefault(event.number, []).append(origin)
+        self.known |= handed_out(event.reply)
+        self._add(_Held(event, weight))
+
+    def ends(self, event: Broken) -> None:
+        """A connection has ended."""
+        self._add(_Held(event, 0))
+
+    def withdraw(self, number: int) -> int | None:
+        """Take back a request that no coordinator was asked. Returns its weight; None: too late."""
+        held = self._unanswered.pop(number, None)
+        if held is None or held not in self._queue:
+            return None
+        self._queue.remove(held)
+        return held.weight
+
+    def exchange(self, event: Sent) -> bool:
+        """Put another request in the place of one. Returns whether it was not too late."""
+        held = self._unanswered.get(event.number)
+        if held is None or held not in self._queue:
+            return False
+        held.event = event
+        return True
+
+    def _add(self, held: _Held) -> None:
+        at = held.event.at
+        self._queue.append(held)
+        self._last = max(self._last, at)
+        if len(self._queue) >= EVERY or at - self._flushed >= OR_AFTER:
+            self.look(at)
+
+    def look(self, now: float, everything: bool = False) -> None:
+        """Give the judge what has come, and see what it says."""
+        if self.found is not None:
+            return
+        self._flushed = now
+        everything = everything or len(self._queue) >= MOST_HELD
+        try:
+            while self._queue and (everything or not self._waits(self._queue[0], now)):
+                held = self._queue.popleft()
+                self.doubtful += held.weight
+                self.judge.see(held.event)
+            self.judge.see(Quiet(self._queue[0].event.at if self._queue else now))
+        except HistoryError as error:
+            self.found = Judgement(Verdict.UNDECIDED, why=str(error))
+            return
+        self.found = self.judge.found
+        if self.found is None:
+            self.judged, self.doubtful = self.judged + self.doubtful, 0
+            if len(self.known) > MOST_IDS:
+                self._note_ids()
+
+    def _waits(self, held: _Held, now: float) -> bool:
+        event = held.event
+        return isinstance(event, Sent) and event.number in self._unanswered and now - event.at < HELD_BACK
+
+    def end(self, now: float) -> None:
+        """Nothing more comes."""
+        self.look(max(now, self._last), everything=True)
+
+    def reached(self) -> frozenset[tuple[str, str]]:
+        """Which rules were used in which state, where the stretch ends well."""
+        return self.judge.end().reached
+
+    def _note_ids(self) -> None:
+        states = self.judge.run.states
+        self.known = {one for state in states for one in state.ids}
+
+
+def handed_out(reply: ReplyMessage) -> frozenset[str]:
+    """Ids that an answer tells somebody to be known by."""
+    if isinstance(reply, JoinGroupReply) and reply.error_code in _GIVING and reply.member_id:
+        return frozenset((reply.member_id,))
+    return frozenset()
+
+
+def strangers(messages: Iterable[ReplyMessage], known: set[str]) -> frozenset[str]:
+    """Member ids in messages that nobody was seen to be given."""
+    return frozenset().union(*map(ids_in, messages)) - known

@@ -1,0 +1,138 @@
+"""A target that dies while it is walked on: it is told which walk ends it, and the walks go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import mortal_server
+from rota.cli.errors import run as run_command
+from rota.cli.main import main
+from rota.conformance.targets.grammar import parse_target
+from rota.generate.deaths import culprit
+from rota.generate.host import Host
+from rota.generate.plan import Ask, Plan, Silence
+from rota.generate.reach import reach
+from rota.generate.run import Tally, run
+from rota.generate.saved import path_of, saved_text
+from rota.generate.verdicts import LIVES
+from rota.generate.walks import judged_here
+from rota.report.identity import UNIDENTIFIED
+from rota.report.walks import WalksSeen
+from rota.spec import KAFKA_4, LeaveGroupRequest, LeavingMember
+from rota.spec.admin_messages import DescribeGroupsRequest
+
+TARGET = f"cmd:{sys.executable} {Path(mortal_server.__file__)} {{port}}"
+
+
+def plans(number):
+    return [Plan(1, n, ()) for n in range(number)]
+
+
+@pytest.mark.parametrize(("guilty", "of"), [(0, 1), (0, 20), (7, 20), (19, 20)])
+def test_the_plan_that_ends_the_target_is_found_in_a_few_plays(guilty, of):
+    """Whichever it is; as many plays as halving takes, and a few."""
+    played = []
+
+    async def dies(some):
+        played.append(len(some))
+        return any(plan.number == guilty for plan in some)
+
+    found = asyncio.run(culprit(plans(of), dies))
+    assert found.number == guilty
+    assert len(played) <= 10
+
+
+def test_plans_that_end_it_only_together_have_no_culprit():
+    """What is left after halving is played alone before it is blamed."""
+
+    async def dies(some):
+        return {1, 2} <= {plan.number for plan in some}
+
+    assert asyncio.run(culprit(plans(8), dies)) is None
+
+
+def test_the_search_ends_in_time():
+    """After so many seconds nothing more is begun."""
+
+    async def dies(some):
+        raise AssertionError("nothing is played")
+
+    assert asyncio.run(culprit(plans(8), dies, seconds=-1)) is None
+
+
+def asking(number, request):
+    """A plan of this request between others."""
+    other = [Ask(n, "a", 0, 5, DescribeGroupsRequest("the group")) for n in (0, 2)]
+    return Plan(1, number, (other[0], Silence(0.1), Ask(1, "a", 0, 5, request), other[1]))
+
+
+class Walked:
+    """What becomes of walks on the mortal server: three that do no harm, and one that ends it."""
+
+    def __init__(self):
+        nobody, somebody = LeaveGroupRequest("the group", ()), (LeavingMember("x"),)
+        left = [asking(n, LeaveGroupRequest("the group", somebody)) for n in (0, 1, 3)]
+        left.insert(2, asking(2, nobody))
+
+        async def following():
+            return left.pop(0) if left else Plan(1, 9, (Silence(1_000),))
+
+        self.tally = Tally()
+        target = parse_target(TARGET)
+        settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 6000}
+        host = Host(lambda: target.start({}), lambda running: reach(running.address, settings, KAFKA_4, 10.0))
+        host.begin()
+        try:
+            self.failures = asyncio.run(run(host, following, 1.0, self.tally, judged_here, at_once=4))
+        finally:
+            host.stop()
+
+
+@pytest.fixture(scope="module")
+def walked():
+    return Walked()
+
+
+def test_a_death_is_told_with_last_words_and_culprit(walked):
+    """Who was under way, which of them it was, and how the process ended."""
+    (death,) = walked.tally.died
+    assert death.culprit == "1-2"
+    assert "1-2" in death.under_way
+    assert mortal_server.LAST_WORDS in death.words
+
+
+def test_a_death_fails_by_its_own_rule_with_the_request_that_led_there(walked):
+    """The one request that matters is left, it kills in every run, and nothing else is told."""
+    (failure,) = walked.failures
+    assert (failure.walked.rule, failure.runs) == (LIVES, 5)
+    (step,) = failure.walked.played.plan.steps
+    assert step.request == LeaveGroupRequest("the group", ())
+    assert not walked.tally.failed
+
+
+def test_a_death_is_a_violation_in_words_and_as_json(walked):
+    """With its words in the report, whatever else passes."""
+    seen = WalksSeen("t", "kafka-4.x", 1, walked.tally, (), 60.0, UNIDENTIFIED)
+    assert seen.verdict == "violated"
+    (told,) = seen.as_json()["died"]
+    assert told["culprit"] == "1-2"
+    assert any(line.startswith("died: ") and "walk 1-2 alone ends it" in line for line in seen.lines())
+    assert "died 1 time" in seen.line()
+
+
+def test_a_target_that_dies_of_a_failure_that_was_kept_is_told_again(walked, tmp_path, monkeypatch, capsys):
+    """`--replay` starts it for each run."""
+    monkeypatch.chdir(tmp_path)
+    (failure,) = walked.failures
+    path = path_of(Path("rota-out"), failure.walked.id)
+    path.parent.mkdir(parents=True)
+    path.write_text(saved_text(failure, "t", "kafka-4.x", {"group.initial.rebalance.delay.ms": 0}))
+    arguments = ["conform", "--target", TARGET, "--replay", failure.walked.id, "--quiet"]
+    assert run_command(lambda: main(arguments, standalone_mode=False)) == 1
+    assert "5 of 5 runs fail for the same cause" in capsys.readouterr().out
+    assert json.loads(path.read_text())["rule"] == LIVES

@@ -1,0 +1,222 @@
+"""A line about a group is found in whatever layout it stands, with its time."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from harness.logs_golden import AT, bare, events_of
+from rota.history import Event, Kind
+from rota.logs.reader import Logs
+from rota.logs.times import Times
+from rota.reading import ReadingError
+
+SENTENCE = "Stabilized group orders generation 4 with 3 members."
+TAGGED = f"[GroupCoordinator id=1 topic=__consumer_offsets partition=7] {SENTENCE}"
+LOGGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+PLAIN = f"[2026-11-22 10:00:00,123] INFO {TAGGED} ({LOGGER})"
+EXPECTED = {
+    "source": "broker-log",
+    "kind": "stabilized",
+    "group": "orders",
+    "generation": 4,
+    "data": {"members": 3},
+}
+
+LAYOUTS = {
+    "kafka's own": PLAIN,
+    "iso time first": f"2026-11-22T10:00:00.123Z INFO  [event-processor-1] {LOGGER} - {TAGGED}",
+    "spring boot": f"2026-11-22T11:00:00.123+01:00  INFO 1 --- [-C-1] o.a.k.c.g.Manager : {TAGGED}",
+    "log4j date": f"22 Nov 2026 10:00:00,123 [main] INFO {LOGGER} - {TAGGED}",
+    "slashes": f"2026/11/22 10:00:00.123 INFO {TAGGED}",
+    "dots": f"22.11.2026 10:00:00,123 INFO {TAGGED}",
+    "apache": f"[22/Nov/2026:10:00:00.123 +0000] {TAGGED}",
+    "seconds": f"{AT} INFO {TAGGED}",
+    "milliseconds": f"{int(AT * 1000)} INFO {TAGGED}",
+    "kubectl --timestamps": f"2026-11-22T10:00:00.123000000Z {PLAIN}",
+    "kubectl --prefix": f"[pod/kafka-0/kafka] {PLAIN}",
+    "kubectl, both": f"[pod/kafka-0/kafka] 2026-11-22T10:00:00.123000000Z {PLAIN}",
+    "kubectl, its clock": "2026-11-22T10:00:00.123000000Z " + PLAIN.replace("10:00:00", "13:00:00"),
+    "docker compose": f"kafka-1  | {PLAIN}",
+    "docker json-file": json.dumps(
+        {"log": f"{PLAIN}\n", "stream": "stdout", "time": "2026-11-22T10:00:00.123Z"}
+    ),
+    "journald short": f"Nov 22 10:00:00.123000 host kafka[812]: INFO {TAGGED}",
+    "journald short-iso": f"2026-11-22T10:00:00.123000+0000 host kafka[812]: INFO {TAGGED}",
+    "journald json": json.dumps(
+        {"MESSAGE": PLAIN, "__REALTIME_TIMESTAMP": str(int(AT * 1e6)), "_PID": "812"}
+    ),
+    "journald json, bytes": json.dumps(
+        {"MESSAGE": list(PLAIN.encode()), "__REALTIME_TIMESTAMP": str(int(AT * 1e6))}
+    ),
+    "log4j JsonTemplateLayout": json.dumps(
+        {
+            "instant": {"epochSecond": int(AT), "nanoOfSecond": 123_000_000},
+            "thread": "main",
+            "level": "INFO",
+            "loggerName": LOGGER,
+            "message": TAGGED,
+        }
+    ),
+    "ecs": json.dumps(
+        {
+            "@timestamp": "2026-11-22T10:00:00.123Z",
+            "log.level": "INFO",
+            "message": TAGGED,
+            "ecs.version": "1.2.0",
+        }
+    ),
+    "logstash": json.dumps(
+        {
+            "@timestamp": "2026-11-22T11:00:00.123+01:00",
+            "level": "INFO",
+            "logger_name": LOGGER,
+            "message": TAGGED,
+        }
+    ),
+    "json behind a prefix": "kafka-1  | " + json.dumps({"timeMillis": AT * 1000, "message": TAGGED}),
+    "json, seconds": json.dumps({"ts": AT, "msg": TAGGED}),
+    "colours": f"\x1b[32m[2026-11-22 10:00:00,123]\x1b[0m INFO {TAGGED} ({LOGGER})",
+    "carriage return": f"{PLAIN}\r",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_line_is_read_in_its_layout(layout: str, tmp_path: Path) -> None:
+    (event,) = events_of([LAYOUTS[layout]], tmp_path, time_zone=UTC)
+    assert bare(event) == EXPECTED
+    assert event.at == pytest.approx(AT, abs=1e-6)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_is_recognised(layout: str) -> None:
+    assert Logs().recognises("any", f"Some banner\n{LAYOUTS[layout]}\n".encode())
+
+
+@pytest.mark.parametrize("head", [b"", b"tea\n", b"\x00\x01[GroupCoordinator", b"a,b\n1,2\n", b"# Title\n"])
+def test_what_is_no_log_is_not(head: bytes) -> None:
+    assert not Logs().recognises("any", head)
+
+
+def test_a_log_in_which_nothing_is_about_groups_is_one() -> None:
+    assert Logs().recognises("any", b"2026-11-22 10:00:00,123 INFO starting\n")
+
+
+def moment(text: str, **settings: object) -> float | None:
+    return Times(**settings).find(text)  # type: ignore[arg-type]
+
+
+def test_a_time_without_a_zone_is_of_the_one_that_is_given() -> None:
+    text = "[2026-11-22 10:00:00,123]"
+    assert moment(text, zone=UTC) == AT
+    assert moment(text, zone=timezone(timedelta(hours=2))) == AT - 7200
+    assert moment("[2026-07-22 10:00:00]", zone=ZoneInfo("Europe/Berlin")) == 1784707200.0
+    assert moment("[2026-11-22 10:00:00]", zone=ZoneInfo("Europe/Berlin")) == AT - 0.123 - 3600
+
+
+def test_a_time_without_a_zone_is_of_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Etc/GMT-5")
+    time.tzset()
+    try:
+        assert moment("[2026-11-22 10:00:00,123]") == AT - 5 * 3600
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("%d/%m/%Y %H:%M:%S,%f", "INFO 22/11/2026 10:00:00,123 main"),
+        ("%m-%d-%y %I:%M:%S.%f %p", "11-22-26 10:00:00.123 AM"),
+        ("%Y%m%dT%H%M%S.%f%z", "at 20261122T110000.123+0100"),
+        ("%e %b %Y %H:%M:%S.%f", "22 Nov 2026 10:00:00.123000000"),
+    ],
+)
+def test_the_format_of_times_can_be_given(given: str, text: str) -> None:
+    assert moment(text, zone=UTC, given=given) == pytest.approx(AT)
+    assert moment("no time", given=given) is None
+
+
+@pytest.mark.parametrize("given", ["HH:mm:ss", "%Q"])
+def test_what_is_no_format_of_times_is_told(given: str) -> None:
+    with pytest.raises(ReadingError, match="write one as %d/%m/%Y"):
+        moment("", given=given)
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "expected"),
+    [
+        ("Nov 22 10:00:00", "2026-11-23", "2026-11-22"),
+        ("Nov 22 10:00:00", "2026-11-22", "2026-11-22"),
+        ("Nov 22 10:00:00", "2027-03-01", "2026-11-22"),
+        ("Dec 31 10:00:00", "2027-01-01", "2026-12-31"),
+        ("Feb 29 10:00:00", "2027-01-01", "2024-02-29"),
+    ],
+)
+def test_a_time_without_a_year_is_of_the_last_that_had_it(text: str, written: str, expected: str) -> None:
+    at = moment(text, zone=UTC, written=datetime.fromisoformat(f"{written}T12:00+00:00").timestamp())
+    assert at == datetime.fromisoformat(f"{expected}T10:00+00:00").timestamp()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2026-13-45 10:00:00", "Foo 22 10:00:00", "10:00:00", "Feb 30 10:00:00"]
+)
+def test_what_is_no_time_is_none(text: str) -> None:
+    assert moment(text, zone=UTC) is None
+
+
+def test_the_layout_can_be_given(tmp_path: Path) -> None:
+    line = "<Pending dynamic member c-1 joins group orders in state Stable: it is added> at 22-11-26 10"
+    assert events_of([line], tmp_path) == []
+    (event,) = events_of(
+        [line], tmp_path, layout="<%m> at %d{dd-MM-yy HH}%n", time_zone=UTC, time_format="%d-%m-%y %H"
+    )
+    assert (event.kind, event.member, event.at) == (Kind.JOINED, "c-1", AT - 0.123)
+
+
+@pytest.mark.parametrize("layout", ["[%d] %p %c", "%m %m"])
+def test_what_is_no_layout_is_told(layout: str, tmp_path: Path) -> None:
+    with pytest.raises(ReadingError, match="give log4j's, as"):
+        events_of([PLAIN], tmp_path, layout=layout)
+
+
+def test_a_line_without_a_time_is_told_without_one(tmp_path: Path) -> None:
+    (event,) = events_of([TAGGED], tmp_path)
+    assert event.at is None
+
+
+def unread(lines: list[str], tmp_path: Path) -> list[Event]:
+    return [one for one in events_of(lines, tmp_path) if one.kind is Kind.UNREAD]
+
+
+def test_what_is_about_groups_and_unknown_is_told_as_unread(tmp_path: Path) -> None:
+    lines = [
+        PLAIN.replace("Stabilized", "Unsettled"),
+        PLAIN.replace("3 members.", "3 cups of tea."),
+        "[2026-11-22 10:00] WARN [Consumer clientId=c, groupId=orders] The rebalance ended badly (x.y)",
+        '%7|1795341600.123|TEA|c#consumer-1| [thrd:main]: Group "orders": has gone out for tea',
+    ]
+    found = unread(lines, tmp_path)
+    assert [one.origin for one in found] == [f"server.log:{number}" for number in (1, 2, 3, 4)]
+    assert found[0].data["text"] == SENTENCE.replace("Stabilized", "Unsettled")
+    assert [(one.group, one.client) for one in found[2:]] == [("orders", "c"), ("orders", "c")]
+
+
+def test_what_is_not_about_groups_is_not_told(tmp_path: Path) -> None:
+    lines = [
+        "[2026-11-22 10:00:00,123] INFO [Log partition=orders-0] Rolled new log segment (kafka.log.Log)",
+        "[2026-11-22 10:00:00,123] INFO [share-group-reaper]: Starting (x.y.Reaper)",
+        "[2026-11-22 10:00:00,123] INFO [Consumer clientId=c, groupId=orders] Fetch position is 17 (x.y)",
+        "\tgroup.max.size = 4",
+        "    at kafka.coordinator.group.GroupCoordinator.doJoin(GroupCoordinator.scala:1)",
+        '{"message": 7, "group": "orders"}',
+        '{"group": broken}',
+        '%7|1795341600.123|CGRPJOINSTATE|c#consumer-1| [thrd:main]: Group "orders" changed join state a -> b',
+    ]
+    assert events_of(lines, tmp_path) == []
