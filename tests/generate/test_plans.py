@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from harness.walk_terms import TERMS
-from rota.generate.plan import Ask, Break, Plan, Silence, filled, read_plan
+from rota.generate.plan import Ask, Break, Plan, Restart, Silence, filled, read_plan
 from rota.generate.planner import Planner
 from rota.report.walks import NOT_WALKED
 from rota.spec import ROTA, RULES, ErrorCode, HeartbeatRequest, JoinGroupReply
@@ -37,7 +37,7 @@ def test_a_plan_survives_its_file():
     """Requests of every kind, silences and breaks are read as they were written."""
     plans, _ = drawn(2, 30)
     kinds = {type(step) for plan in plans for step in plan.steps}
-    assert kinds == {Ask, Break, Silence}
+    assert kinds == {Ask, Break, Restart, Silence}
     for plan in plans:
         assert read_plan(json.loads(json.dumps(plan.as_json()))) == plan
 

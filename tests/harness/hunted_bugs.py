@@ -1,4 +1,4 @@
-"""The table of planted bugs that walks find, tests/generate/hunted.toml: `walk_hunt.py` measures and writes it."""
+"""The table of planted bugs that walks find, tests/generate/hunted.toml, which `walk_hunt.py` writes."""
 
 from __future__ import annotations
 

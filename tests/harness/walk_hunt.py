@@ -14,7 +14,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -46,6 +46,7 @@ def hunted(name: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "broken": bug.rule,
         "told": failed.rule if failed else "",
+        "plan": failed.played.plan.number if failed else -1,
         "walks": found.walks,
         "other": found.other,
         "undecided": found.undecided,
@@ -81,7 +82,8 @@ def look(names: Sequence[str], seeds: Sequence[int], path: Path, processes: int)
         path.open("a", encoding="utf-8") as file,
         ProcessPoolExecutor(processes, get_context("spawn")) as pool,
     ):
-        for line in pool.map(hunted, *zip(*todo, strict=True)) if todo else ():
+        for done in as_completed([pool.submit(hunted, *one) for one in todo]):
+            line = done.result()
             file.write(json.dumps(line) + "\n")
             file.flush()
             print(told(line), flush=True)

@@ -61,7 +61,7 @@ def trial(plan: Plan, settings: Mapping[str, int], profile: str) -> Trial:
             stage.close()
         return Trial(stage.played(plan), harm, asyncio.get_running_loop().time() - began)
 
-    return in_virtual_time(settings, walk, profile)
+    return in_virtual_time(settings, walk, profile, alone=True)
 
 
 class Grounds:
@@ -79,7 +79,7 @@ class Grounds:
         async def planner(coordinator: Coordinator) -> Planner:
             return Planner(self.seed, coordinator.terms, coordinator.profile)
 
-        yield from in_virtual_time(self.settings, planner, self.profile).plans()
+        yield from in_virtual_time(self.settings, planner, self.profile, alone=True).plans()
 
     def sound(self, number: int) -> tuple[Plan, bytes]:
         """A plan, and the print of what a sound server says to it."""
