@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from rota.generate.cast import STRANGER, TOPICS, Cast, Client, Terms
+from rota.generate.odd_values import leavers_twice, no_text, odd_commit, odd_names, protocols_twice
 from rota.generate.plan import GROUP, Ask
 from rota.generate.requests import RETENTION_VERSIONS, SEVERAL_LEAVE, carried
 from rota.generate.simulated import Simulated
@@ -350,22 +351,48 @@ def _nobody_leaves(moves: Moves, request: LeaveGroupRequest, client: Client) -> 
     return replace(request, members=())
 
 
+def _odd(change: Callable[[Random, Any], Any]) -> Change:
+    """A change that needs to know nothing of who asks."""
+    return lambda moves, request, client: change(moves.rng, request)
+
+
+def _of_one(change: Change) -> Change:
+    """A change of a commit's first partition, where it has one and nothing was listed twice."""
+
+    def changed(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
+        alone = request.topics and len(request.topics[0].partitions) == 1
+        return change(moves, request, client) if alone else request
+
+    return changed
+
+
 CHANGES: Mapping[str, tuple[Change, ...]] = {
     "JoinGroup": (
         *(_no_group, _id, _id, _no_id, _no_id, _instance, _no_instance, _session, _session),
-        *(_rebalance, _protocols, _protocols, _metadata, _type),
+        *(_rebalance, _protocols, _protocols, _metadata, _type, _odd(protocols_twice), _odd(no_text)),
     ),
     "SyncGroup": (
         *(_no_group, _id, _id, _no_id, _instance, _no_instance, _generation, _generation),
         *(_named, _assignments, _assignments),
     ),
     "Heartbeat": (_no_group, _id, _id, _no_id, _instance, _no_instance, _generation, _generation),
-    "LeaveGroup": (_no_group, _other_leavers, _other_leavers, _other_leavers, _nobody_leaves),
+    "LeaveGroup": (
+        *(_no_group, _other_leavers, _other_leavers, _other_leavers, _nobody_leaves),
+        _odd(leavers_twice),
+    ),
     "OffsetCommit": (
         *(_id, _id, _no_id, _instance, _commit_generation, _commit_generation),
-        *(_simple, _simple, _simple, _long_metadata, _odd_offset),
+        *(
+            _simple,
+            _simple,
+            _simple,
+            _of_one(_long_metadata),
+            _of_one(_odd_offset),
+            _of_one(_odd(odd_commit)),
+        ),
     ),
-    "OffsetDelete": (_no_group, _same, _same, _same),
+    "OffsetFetch": (_same, _same, _same, _odd(odd_names)),
+    "OffsetDelete": (_no_group, _same, _same, _same, _odd(odd_names)),
 }
 """What may be wrong or odd with a request of each kind. Where the empty group id is a group's name like any
 other it is left out: all walks would share that group.
