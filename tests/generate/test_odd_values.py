@@ -10,7 +10,7 @@ import pytest
 
 from harness.walk_terms import TERMS
 from rota.coordinator import GroupCoordinator
-from rota.generate.odd_values import NO_TEXT, leavers_twice, odd_commit, protocols_twice
+from rota.generate.odd_values import NO_TEXT, leavers_twice, no_text, odd_commit
 from rota.generate.plan import GROUP, Ask, Plan
 from rota.generate.planner import Planner
 from rota.generate.settings import SETTINGS
@@ -36,9 +36,6 @@ def requests():
 
 
 SHAPES = {
-    "a protocol twice": lambda r: (
-        isinstance(r, JoinGroupRequest) and len({p.name for p in r.protocols}) < len(r.protocols)
-    ),
     "no text": lambda r: isinstance(r, JoinGroupRequest) and any(p.metadata in NO_TEXT for p in r.protocols),
     "a leaver twice": lambda r: isinstance(r, LeaveGroupRequest) and len({*r.members}) < len(r.members),
     "no topics": lambda r: isinstance(r, OffsetCommitRequest | OffsetDeleteRequest) and not r.topics,
@@ -98,8 +95,8 @@ def test_what_is_changed_is_only_what_is_said():
     """The rest of a request stays as it was."""
     rng = Random(1)
     join = JoinGroupRequest(GROUP, 1, 2, "m", "consumer", (ProtocolMetadata("range", b"x"),))
-    odd = protocols_twice(rng, join)
-    assert [one.name for one in odd.protocols] == ["range", "range"]
+    odd = no_text(rng, join)
+    assert [one.metadata in NO_TEXT for one in odd.protocols] == [True]
     assert replace(odd, protocols=join.protocols) == join
     leave = LeaveGroupRequest(GROUP, (LeavingMember("m"),))
     assert leavers_twice(rng, leave).members == leave.members * 2

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from rota.generate.cast import STRANGER, TOPICS, Cast, Client, Terms
-from rota.generate.odd_values import leavers_twice, no_text, odd_commit, odd_names, protocols_twice
+from rota.generate.odd_values import leavers_twice, no_text, odd_commit, odd_names
 from rota.generate.plan import GROUP, Ask
 from rota.generate.requests import RETENTION_VERSIONS, SEVERAL_LEAVE, carried
 from rota.generate.simulated import Simulated
@@ -369,7 +369,7 @@ def _of_one(change: Change) -> Change:
 CHANGES: Mapping[str, tuple[Change, ...]] = {
     "JoinGroup": (
         *(_no_group, _id, _id, _no_id, _no_id, _instance, _no_instance, _session, _session),
-        *(_rebalance, _protocols, _protocols, _metadata, _type, _odd(protocols_twice), _odd(no_text)),
+        *(_rebalance, _protocols, _protocols, _metadata, _type, _odd(no_text)),
     ),
     "SyncGroup": (
         *(_no_group, _id, _id, _no_id, _instance, _no_instance, _generation, _generation),

@@ -24,12 +24,6 @@ NO_TEXT = (b"\xff\xfe\xfd", b"\x00" * 3, b"\xc3\x28", b"\xed\xa0\x80")
 """Bytes that are no UTF-8, or end a text of C."""
 
 
-def protocols_twice(rng: Random, request: JoinGroupRequest) -> JoinGroupRequest:
-    """The first protocol once more, at the end and with other metadata."""
-    again = (replace(one, metadata=rng.choice(NO_TEXT)) for one in request.protocols[:1])
-    return replace(request, protocols=(*request.protocols, *again))
-
-
 def no_text(rng: Random, request: JoinGroupRequest) -> JoinGroupRequest:
     """Metadata that nobody can read as text."""
     return replace(
