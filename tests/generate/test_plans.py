@@ -27,8 +27,8 @@ def test_equal_seeds_make_equal_plans():
 
 
 def test_plans_lead_to_every_rule_that_walks_can_come_to():
-    """As far as the spec alone can say, a hundred plans leave out nothing."""
-    _, planner = drawn(1, 100)
+    """As far as the spec alone can say, 150 plans leave out nothing: half of what a minute plays."""
+    _, planner = drawn(1, 150)
     reached = {slug for slug, _ in planner.reached}
     assert RULES.keys() - NOT_WALKED.keys() - reached == set()
 
