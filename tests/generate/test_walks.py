@@ -36,7 +36,7 @@ def test_rota_conforms(profile):
 def test_rota_conforms_when_it_is_killed(profile):
     """Walks in which the coordinator is killed are judged, and reach the rules by which a log is read."""
     ground = grounds(1, profile)
-    plans = [ground.sound(number)[0] for number in range(40)]
+    plans = [ground.plan(number) for number in range(40)]
     killed = [plan for plan in plans if any(isinstance(step, Restart) for step in plan.steps)][:8]
     walked = [judged(found.played, found.harm) for found in (trial(one, SETTINGS, profile) for one in killed)]
     assert [one.why for one in walked if one.verdict is not Verdict.PASS] == []
@@ -72,11 +72,8 @@ def test_to_judge_only_what_sounds_different_leaves_out_nothing(name):
 def test_a_sound_server_says_the_same_each_time():
     """Ids, moments and ports too, after a restart too; one that says something else once is noticed."""
     ground = grounds(1, "kafka-4.x")
-    plan, print_ = next(
-        found
-        for found in map(ground.sound, range(40))
-        if any(isinstance(step, Restart) for step in found[0].steps)
-    )
+    number = next(n for n in range(40) if any(isinstance(step, Restart) for step in ground.plan(n).steps))
+    plan, print_ = ground.plan(number), ground.sound(number).print
     assert trial(plan, ground.settings, ground.profile).print == print_
     with planted(core_bugs()["joins-answered-again"]):
         assert trial(plan, ground.settings, ground.profile).print != print_
