@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -21,9 +22,14 @@ from click.testing import CliRunner, Result
 from harness.sockets import exactly
 from rota.cli.conform import conform
 from rota.conformance.connections.scram import Scram, ScramError
-from rota.conformance.connections.security import Credentials, Security
+from rota.conformance.connections.security import Credentials, SecureAddress, Security
 from rota.conformance.targets.command_config import ConfigError, properties, read_config, security
+from rota.generate.plan import Ask, Plan
+from rota.generate.reach import reach
+from rota.generate.verdicts import Verdict
+from rota.generate.walks import Walks
 from rota.server import running
+from rota.spec import ROTA, HeartbeatRequest
 from rota.wire import decode_request, encode_response, frame
 
 CASE = "heartbeat.alive.stable"
@@ -85,7 +91,9 @@ class Listener:
                     refused = {"error_code": 58, "error_message": "Authentication failed"}
                     body = refused if answer is None else {"error_code": 0, "auth_bytes": answer}
                 elif admitted and request.api.name == "FindCoordinator":
-                    body = {"error_code": 0, "node_id": 1, "host": "127.0.0.1", "port": port}
+                    found = {"error_code": 0, "node_id": 1, "host": "127.0.0.1", "port": port}
+                    keys = request.body.get("coordinator_keys", ())
+                    body = {"coordinators": [{**found, "key": key} for key in keys]} if keys else found
                 elif admitted or request.api.name == "ApiVersions":
                     inner.sendall(frame(payload))
                     connection.sendall(frame(framed(inner)))
@@ -151,14 +159,14 @@ def listen(hostile: Any, inner: tuple[str, int], pki: Path) -> Callable[..., str
     return start
 
 
-def judged(address: str, folder: Path, *lines: str) -> Result:
+def judged(address: str, folder: Path, *lines: str, asked: tuple[str, ...] = (CASE,)) -> Result:
     """`rota conform` with a file of these lines."""
     file = folder / "client.properties"
     file.write_text("\n".join(lines), encoding="utf-8")
     arguments = ["--target", address, "--set", "group.initial.rebalance.delay.ms=0"]
-    command = [*arguments, "--command-config", str(file), "--out", str(folder / "out"), CASE]
+    command = [*arguments, "--command-config", str(file), "--out", str(folder / "out"), *asked]
     outcome = CliRunner().invoke(conform, command)
-    written = "".join(path.read_text() for path in (folder / "out").glob("*"))
+    written = "".join(path.read_text() for path in (folder / "out").rglob("*") if path.is_file())
     assert PASSWORD not in outcome.output + written
     return outcome
 
@@ -175,6 +183,31 @@ def test_sasl(protocol: str, mechanism: str, listen: Callable[..., str], pki: Pa
     trusted = (f"ssl.truststore.location={pki / 'here.crt'}", "ssl.truststore.type=PEM") if secure else ()
     outcome = judged(address, tmp_path, f"security.protocol={protocol}", *trusted, *sasl(mechanism))
     assert outcome.exit_code == 0, outcome.output
+
+
+def test_walks_in_tls(listen: Callable[..., str], pki: Path, tmp_path: Path) -> None:
+    """A walk and the polite members after it are let in by each connection that they open."""
+    file = tmp_path / "client.properties"
+    trusted = ("security.protocol=SASL_SSL", f"ssl.ca.location={pki / 'here.crt'}")
+    file.write_text("\n".join([*trusted, *sasl("SCRAM-SHA-256")]))
+    host, _, port = listen("here", mechanisms=tuple(JAAS)).rpartition(":")
+    address = SecureAddress(host, int(port), read_config(file))
+    coordinator = reach(address, {"group.initial.rebalance.delay.ms": 0}, ROTA, 10.0)
+    beats = Ask(0, "a", 0, 4, HeartbeatRequest("the group", 1, "nobody"))
+    walked = asyncio.run(Walks(coordinator, "walk").one(Plan(1, 0, (beats,))))
+    assert walked.verdict is not Verdict.FAIL, walked.why
+    assert walked.played.requests > 5
+    assert ("heartbeat.unknown-member", "absent") in walked.reached or walked.why
+
+
+def test_walks_that_are_not_let_in_hear_why(listen: Callable[..., str], pki: Path, tmp_path: Path) -> None:
+    """With a wrong password nothing is walked on."""
+    walks = ("--generate", "--seconds", "1")
+    wrong = tuple(line.replace(PASSWORD, "wrong") for line in sasl("PLAIN"))
+    address = listen(mechanisms=("PLAIN",))
+    outcome = judged(address, tmp_path, "security.protocol=SASL_PLAINTEXT", *wrong, asked=walks)
+    assert outcome.exit_code != 0
+    assert "uthentication failed" in outcome.output + str(outcome.exception)
 
 
 @pytest.mark.parametrize(

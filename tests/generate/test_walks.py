@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from rota.generate.hunt import hunt
+from harness.walk_hunt import grounds
+from rota.generate.hunt import hunt, trial
+from rota.generate.plan import Restart
+from rota.generate.planner import Planner
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import runs_that_fail, shrunk
 from rota.generate.told import dialogue
+from rota.generate.verdicts import Verdict, judged
 from rota.generate.virtual import in_virtual_time
-from rota.generate.walks import Walks
+from rota.generate.walks import Walks, drawn_here
 from rota.mutants.core import core_bugs, planted
 
 
 @pytest.mark.parametrize("profile", ["rota", "kafka-4.x"])
 def test_rota_conforms(profile):
-    """Walks of a few seconds find nothing, and nearly all are decided."""
-    hunted = hunt(None, seed=11, seconds=8, profile=profile, at_once=12)
-    assert hunted.failed is None, hunted.failed.why
-    assert hunted.walks >= 12
-    assert hunted.undecided <= 1
+    """Walks side by side find nothing, and nearly all are decided."""
+    seen = []
+
+    async def walk(coordinator):
+        planner = Planner(11, coordinator.terms, coordinator.profile)
+        await Walks(coordinator, "walk").many(drawn_here(planner), 8, seen.append, at_once=12)
+
+    in_virtual_time(SETTINGS, walk, profile)
+    assert [one.why for one in seen if one.verdict is Verdict.FAIL] == []
+    assert len(seen) >= 12
+    assert sum(one.verdict is Verdict.UNDECIDED for one in seen) <= 1
+
+
+@pytest.mark.parametrize("profile", ["rota", "kafka-4.x"])
+def test_rota_conforms_when_it_is_killed(profile):
+    """Walks in which the coordinator is killed are judged, and reach the rules by which a log is read."""
+    ground = grounds(1, profile)
+    plans = [ground.plan(number) for number in range(40)]
+    killed = [plan for plan in plans if any(isinstance(step, Restart) for step in plan.steps)][:8]
+    walked = [judged(found.played, found.harm) for found in (trial(one, SETTINGS, profile) for one in killed)]
+    assert [one.why for one in walked if one.verdict is not Verdict.PASS] == []
+    reached = {slug for one in walked for slug, _ in one.reached}
+    assert "loading.load" in reached
 
 
 FOUND = {
@@ -32,15 +54,35 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_a_planted_bug_is_found_by_its_rule(name):
     """The rule that is told is the one that is broken."""
-    hunted = hunt(core_bugs()[name], seed=1, at_once=8)
+    hunted = hunt(core_bugs()[name], grounds(1, "kafka-4.x"))
     assert hunted.failed is not None
     assert hunted.failed.rule == FOUND[name]
+
+
+@pytest.mark.parametrize("name", ["loaded-whatever-its-size", "limit-after-protocols"])
+def test_to_judge_only_what_sounds_different_leaves_out_nothing(name):
+    """It finds the same walk as judging each of them does."""
+    bug = core_bugs()[name]
+    quick, whole = (hunt(bug, grounds(1, "kafka-4.x"), every=every) for every in (False, True))
+    assert quick == whole
+    assert quick.failed is not None
+    assert quick.walks > 2 * quick.other
+
+
+def test_a_sound_server_says_the_same_each_time():
+    """Ids, moments and ports too, after a restart too; one that says something else once is noticed."""
+    ground = grounds(1, "kafka-4.x")
+    number = next(n for n in range(40) if any(isinstance(step, Restart) for step in ground.plan(n).steps))
+    plan, print_ = ground.plan(number), ground.sound(number).print
+    assert trial(plan, ground.settings, ground.profile).print == print_
+    with planted(core_bugs()["joins-answered-again"]):
+        assert trial(plan, ground.settings, ground.profile).print != print_
 
 
 def test_a_failure_becomes_short_and_fails_again():
     """What is left of the plan is a few steps, and fails in every run, with a dialogue that shows it."""
     bug = core_bugs()["newcomers-group-id-unchecked"]
-    failed = hunt(bug, seed=1, at_once=8).failed
+    failed = hunt(bug, grounds(1, "kafka-4.x")).failed
     assert failed is not None
 
     async def shorter(coordinator):

@@ -1,72 +1,103 @@
-"""The table of planted bugs that walks find, tests/generate/hunted.toml: `walk_hunt.py` measures and writes it."""
+"""The table of planted bugs that walks find, tests/generate/hunted.toml, which `walk_hunt.py` writes."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rota.mutants.core import core_bugs
 
-TABLE = Path(__file__).parents[2] / "tests" / "generate" / "hunted.toml"
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "tests" / "generate" / "hunted.toml"
+UNFOUND = ROOT / "tests" / "generate" / "unfound.toml"
 
 SEEDS = (1, 2, 3)
-"""With which each bug was looked for."""
+"""With which each bug is looked for."""
 
 
 @dataclass(frozen=True)
 class Hunted:
-    """How a bug was found, by seed.
+    """What became of the hunt for a bug with a seed.
 
-    walks: the how manyth walk failed, 0 where none of a run did; seconds: of virtual time until then; told:
-    the rule that was told, empty where none was.
+    plan: the number of the walk that failed, from 0 upwards, None where none of a run did; seconds: of
+    virtual time until it was over; told: the rule that was told, empty where none was.
     """
 
     bug: str
-    walks: tuple[int, ...]
-    seconds: tuple[float, ...]
-    told: tuple[str, ...]
+    seed: int
+    plan: int | None
+    seconds: float
+    told: str
 
     @property
-    def found(self) -> int:
-        """With how many seeds."""
-        return sum(number > 0 for number in self.walks)
-
-    def near(self) -> Iterator[str]:
-        """How near what was told is: the bug's own rule, one of its part, or another, for each seed."""
+    def near(self) -> str:
+        """How near what was told is: the bug's own "rule", one of its "part", or "others"; else nothing."""
         rule = core_bugs()[self.bug].rule
-        for told in filter(None, self.told):
-            same_part = told.partition(".")[0] == rule.partition(".")[0]
-            yield "rule" if told == rule else "part" if same_part else "others"
+        if not self.told or self.told == rule:
+            return "rule" if self.told else ""
+        return "part" if self.told.partition(".")[0] == rule.partition(".")[0] else "others"
 
 
-def hunted_bugs() -> Mapping[str, Hunted]:
-    """The table, by bug."""
-    entries = tomllib.loads(TABLE.read_text(encoding="utf-8"))["bug"]
-    return {
-        one["bug"]: Hunted(one["bug"], *(tuple(one[name]) for name in ("walks", "seconds", "told")))
-        for one in entries
-    }
+def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
+    """The table: bug and seed -> what became of it. What was not looked for yet is not there."""
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    found: dict[tuple[str, int], Hunted] = {}
+    for bug, by_seed in table.items():
+        for name, one in by_seed.items():
+            seed = int(name.removeprefix("seed-"))
+            found[bug, seed] = Hunted(
+                bug, seed, one.get("plan"), one.get("seconds", 0.0), one.get("told", "")
+            )
+    return found
+
+
+def unfound_bugs() -> Mapping[str, str]:
+    """Bugs that walks miss with some seed -> why; written by hand."""
+    table: dict[str, str] = tomllib.loads(UNFOUND.read_text(encoding="utf-8"))["unfound"]
+    return table
 
 
 def write(found: Iterable[Hunted]) -> None:
-    """Write the table anew."""
+    """Write the table anew, in the order of the bugs and seeds."""
+    by_bug: dict[str, list[Hunted]] = {name: [] for name in core_bugs()}
+    for one in sorted(found, key=lambda one: one.seed):
+        by_bug[one.bug].append(one)
     lines = [
-        "# Written by tests/harness/walk_hunt.py: with seeds 1, 2, 3, see tests/harness/hunted_bugs.py.",
-        "",
+        "# Written by tests/harness/walk_hunt.py: which walk of a run found a planted bug, with which seed."
     ]
-    for one in found:
-        lines += [
-            "[[bug]]",
-            f'bug = "{one.bug}"',
-            f"walks = {list(one.walks)}",
-            f"seconds = {list(one.seconds)}",
-            f"told = [{_texts(one.told)}]",
-            "",
-        ]
-    TABLE.write_text("\n".join(lines), encoding="utf-8")
+    for bug, ones in by_bug.items():
+        if ones:
+            lines += ["", f"[{bug}]", *map(_line, ones)]
+    TABLE.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def _texts(values: Sequence[str]) -> str:
-    return ", ".join(f'"{value}"' for value in values)
+def _line(one: Hunted) -> str:
+    if one.plan is None:
+        return f"seed-{one.seed} = {{}}"
+    return f'seed-{one.seed} = {{ plan = {one.plan}, seconds = {one.seconds}, told = "{one.told}" }}'
+
+
+def summary() -> Iterator[str]:
+    """How many were found with each seed, and how near what was told is."""
+    found = hunted_bugs().values()
+    for seed in SEEDS:
+        ones = [one for one in found if one.seed == seed]
+        near = [one.near for one in ones if one.plan is not None]
+        if ones:
+            yield (
+                f"With seed {seed} walks find {len(near)} of {len(ones)} that were looked for; they tell the "
+                f"bug's own rule {near.count('rule')} times, one of its part {near.count('part')} times and "
+                f"another one, at which its consequence shows, {near.count('others')} times."
+            )
+
+
+def cell(bug: str) -> str:
+    """For the page: the how manyth walk found it, with each seed."""
+    found = hunted_bugs()
+    told = []
+    for seed in SEEDS:
+        one = found.get((bug, seed))
+        told.append("" if one is None else "none" if one.plan is None else str(one.plan + 1))
+    return " · ".join(filter(None, told))

@@ -4,7 +4,7 @@
 
 looks for each bug with each seed, in virtual time, and writes a line for each to FILE as it goes: what stands
 there already is not looked for again. Without a BUG it looks for all that a client can see by the table of
-what the cases see, and when all lines are there it writes tests/generate/hunted.toml and the page from them.
+what the cases see, and in the end it writes tests/generate/hunted.toml and the page from all lines.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import json
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from harness.seen_bugs import profile_for, seen_bugs
+from harness.hunted_bugs import SEEDS, Hunted, write
+from harness.seen_bugs import PAGE, page, profile_for, seen_bugs
 from rota.generate.hunt import Grounds, hunt
 from rota.mutants.core import core_bugs
 
-SEEDS = (1, 2, 3)
+LINES = Path("build/hunt.jsonl")
 
 
 @cache
@@ -46,6 +47,7 @@ def hunted(name: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "broken": bug.rule,
         "told": failed.rule if failed else "",
+        "plan": failed.played.plan.number if failed else -1,
         "walks": found.walks,
         "other": found.other,
         "undecided": found.undecided,
@@ -81,24 +83,36 @@ def look(names: Sequence[str], seeds: Sequence[int], path: Path, processes: int)
         path.open("a", encoding="utf-8") as file,
         ProcessPoolExecutor(processes, get_context("spawn")) as pool,
     ):
-        for line in pool.map(hunted, *zip(*todo, strict=True)) if todo else ():
+        for done in as_completed([pool.submit(hunted, *one) for one in todo]):
+            line = done.result()
             file.write(json.dumps(line) + "\n")
             file.flush()
             print(told(line), flush=True)
 
 
+def tabulate(path: Path) -> None:
+    """Write the table and the page from all lines."""
+    write(
+        Hunted(
+            line["bug"], line["seed"], line["plan"] if line["told"] else None, line["seconds"], line["told"]
+        )
+        for line in lines(path)
+    )
+    PAGE.write_text(page(), encoding="utf-8")
+
+
 def main() -> None:
     """Look for each, and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seeds", default="1,2,3", help="of the plans")
-    parser.add_argument(
-        "--lines", type=Path, default=Path("build/hunt.jsonl"), help="what was found until now"
-    )
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="of the plans")
+    parser.add_argument("--lines", type=Path, default=LINES, help="what was found until now")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("names", nargs="*", metavar="BUG")
     asked = parser.parse_args()
     names = asked.names or [one.bug for one in seen_bugs()]
     look(names, [int(seed) for seed in asked.seeds.split(",")], asked.lines, asked.processes)
+    if not asked.names:
+        tabulate(asked.lines)
 
 
 if __name__ == "__main__":

@@ -7,5 +7,7 @@ from rota.generate.settings import SETTINGS, broker_config
 from rota.wire import advertised, api
 
 TERMS = Terms(
-    broker_config(SETTINGS), versions_in_common({api(name).key: span for name, span in advertised().items()})
+    broker_config(SETTINGS),
+    versions_in_common({api(name).key: span for name, span in advertised().items()}),
+    restarts=True,
 )

@@ -32,6 +32,7 @@ SECTIONS = {
         "--clients",
         "--generate",
         "--replay",
+        "--as",
         "--set",
         "--command-config",
     ),
@@ -75,6 +76,8 @@ EXAMPLES = (
 @click.option("--generate", is_flag=True,
               help="Judge by walks drawn from the seed: right and wrong requests in odd orders.")  # fmt: skip
 @click.option("--replay", metavar="ID", help="Play a failure that --generate has kept again.")
+@click.option("--as", "form", type=click.Choice(["case"]),
+              help="Write the failure that --replay names as a case, for review.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List cases and probes, and stop.")
 @click.option("--show", metavar="ID", shell_complete=completing.cases,
               help="Show one case or probe, and stop.")  # fmt: skip
@@ -110,6 +113,7 @@ def conform(
     by_clients: bool,
     generate: bool,
     replay: str | None,
+    form: str | None,
     listing: bool,
     show: str | None,
     as_json: bool,
@@ -135,7 +139,7 @@ def conform(
     # what plays takes half a second to import: help and completion go without
     from rota.cli.conform_clients import print_scenarios, show_clients
     from rota.cli.conform_diff import show_differences
-    from rota.cli.conform_generate import Asked
+    from rota.cli.conform_generate import Asked, write_case
     from rota.cli.conform_list import print_scripts
     from rota.cli.conform_reports import are_reports, show_changes, show_matrix
     from rota.cli.conform_run import Run
@@ -173,14 +177,18 @@ def conform(
             judged = one_target(target, embedded, settings, profile=profile)
             asked = [parse_report(text) for text in reports]
             ctx.exit(show_clients(judged, selected, timeout, out, asked, as_json, quiet))
+        if form is not None and replay is None:
+            raise UsageError("--as case is for a failure that was kept; name it with --replay ID")
+        if form is not None and replay is not None:
+            ctx.exit(write_case(out, replay))
         if generate or replay:
             where = "--generate" if generate else "--replay"
-            others = {"--command-config": config, "--slow": slow, "a selection of cases": bool(selected)}
+            others = {"--slow": slow, "a selection of cases": bool(selected)}
             _refuse(where, {**others, **_given_of(knowing)})
-            judged = one_target(target, embedded, settings, profile=profile)
+            judged = one_target(target, embedded, settings, config, profile)
             asked = [parse_report(text) for text in reports]
             line = profile or usual_profile(judged.name)
-            walks = Asked(judged, line, options.seed, seconds, timeout, out, asked, as_json, quiet)
+            walks = Asked(judged, line, options.seed, seconds, timeout, out, asked, as_json, quiet, given)
             ctx.exit(walks.walk() if replay is None else walks.replay(replay))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)

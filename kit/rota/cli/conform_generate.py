@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import sys
 import threading
 import time
@@ -20,14 +21,16 @@ from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
+from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.process import NotStarted
-from rota.conformance.targets.target import DEFAULTS, Target
+from rota.conformance.targets.target import DEFAULTS, Running, Target
+from rota.generate.as_case import NotACase, case_text
 from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
 from rota.generate.host import UNREACHED, Host
 from rota.generate.reach import reach
 from rota.generate.run import Failure, Tally, replayed, run
-from rota.generate.saved import NotSaved, Saved, path_of, read_saved, saved_text
+from rota.generate.saved import NotSaved, Saved, case_path_of, path_of, read_saved, saved_text
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import RUNS
 from rota.generate.verdicts import Verdict, Walked
@@ -41,13 +44,29 @@ from rota.spec import PROFILES
 
 R = TypeVar("R")
 
+
+def write_case(out: Path, name: str) -> int:
+    """Write a failure that was kept as a case; the exit code. Errors: UsageError."""
+    try:
+        saved = read_saved(out, name)
+        text = case_text(saved, saved.profile)
+    except (NotSaved, NotACase) as error:
+        raise UsageError(str(error)) from error
+    path = case_path_of(out, saved.plan.id)
+    click.echo(f"{path}: review it, then put it among rota's cases (kit/rota/conformance/cases)")
+    return keep({path: text}, HOLDS)
+
+
 CODES = {events.CONFORMS: HOLDS, events.VIOLATED: VIOLATED, events.INTERRUPTED: INTERRUPTED}
 """Verdict on a run -> exit code; else it is undecided."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: who is walked on, by which profile, for how long, and how it is told."""
+    """What was asked for: who is walked on, by which profile, for how long, and how it is told.
+
+    given: options without which a walk would not be played again as it was, word by word.
+    """
 
     target: Target
     profile: str
@@ -58,6 +77,7 @@ class Asked:
     reports: Sequence[tuple[str, Path]]
     as_json: bool
     quiet: bool
+    given: Sequence[str] = ()
 
     def walk(self) -> int:
         """Walk, print, write; the exit code."""
@@ -80,7 +100,8 @@ class Asked:
             for line in seen.lines():
                 click.echo(line)
             for failure in seen.failures:
-                click.echo(f"again: rota conform --target {seen.target} --replay {failure.walked.id}")
+                words = ("--target", seen.target, "--replay", failure.walked.id, *self.given)
+                click.echo(f"again: rota conform {shlex.join(words)}")
         return keep(files, CODES.get(seen.verdict, UNDECIDED))
 
     def replay(self, name: str) -> int:
@@ -135,7 +156,7 @@ class Asked:
         name, started = self.target.name, settings if self.target.settable else _heeded(self.target)
         profile = PROFILES[self.profile]
         host = Host(
-            lambda: self.target.start(started),
+            lambda: _start(self.target, started),
             lambda running: reach(running.address, settings, profile, self.patience),
         )
         try:
@@ -173,6 +194,13 @@ def _settings(target: Target) -> Mapping[str, int]:
     if target.settable:
         return SETTINGS
     return {**DEFAULTS, **target.read, **target.known, **_heeded(target)}
+
+
+def _start(target: Target, settings: Mapping[str, int]) -> Running:
+    """A target that runs, if possible one that can be restarted with what it has stored."""
+    if target.restarting is None:
+        return target.start(settings)
+    return target.restarting(settings, Signal.TERM)
 
 
 def _heeded(target: Target) -> dict[str, int]:

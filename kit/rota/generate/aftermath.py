@@ -179,4 +179,5 @@ async def _stable(
         if pair[0].settled == pair[1].settled != -1:
             return True
         await asyncio.sleep(PAUSE / 4)
+        await stage.up()
     return False

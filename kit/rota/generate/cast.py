@@ -51,11 +51,12 @@ class Client:
 @dataclass(frozen=True)
 class Terms:
     """What plans are drawn for: config and profile of the coordinator, and versions, those that both sides
-    have of each API.
+    have of each API; restarts, whether it can be killed and started again.
     """
 
     config: BrokerConfig
     versions: Mapping[str, tuple[int, int]]
+    restarts: bool = False
 
     def spoken(self, name: str, least: int = 0, most: int = 99) -> Sequence[int]:
         """Versions of an API within bounds, none if there is none."""
@@ -104,7 +105,7 @@ class Cast:
     def _client(self, name: str, low: int) -> Client:
         rng = self._rng
         session = low + rng.choice((0, 0, 1, 500, 1000, 2500))
-        rebalance = rng.choice((1000, 2000, 3000, 3001, session))
+        rebalance = rng.choice((1000, 1500, 2000, 3000, 3001, session))
         topic = rng.choice((TOPICS[0], TOPICS[0], "another"))
         names = LISTS[0] if rng.random() < 0.5 else rng.choice(LISTS)
         offered = tuple(ProtocolMetadata(one, subscription(name, topic)) for one in names)

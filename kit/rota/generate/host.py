@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
-from rota.conformance.connections.connection import Closed, Garbage, NotListening
+from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
+from rota.conformance.connections.error_codes import NOT_READY
 from rota.conformance.dialogues.failures import Deviation, Undecidable
+from rota.conformance.dialogues.operator import BACK_SECONDS
+from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.process import NotStarted
+from rota.conformance.targets.restarting import Alone, Guest
 from rota.conformance.targets.target import Running
-from rota.generate.life import Life
+from rota.generate.life import Died, Life
 from rota.generate.player import Coordinator
 from rota.generate.rest import processor_seconds
+from rota.generate.restarts import Restarts
 
 COMES_BACK = 3.0
 """Seconds in which a target that somebody else runs may be started again by whoever runs it."""
@@ -38,7 +45,48 @@ class Host:
         self._running = self.start()
         self.coordinator = self.reach(self._running)
         self.coordinator.life = Life(self._running)
+        if isinstance(self._running, Alone | Guest):
+            self.coordinator.restarts = Restarts(self._end, self._back)
         return self.coordinator
+
+    async def _end(self, how: str) -> None:
+        """End the target by a signal. Errors: Died, where it does not end."""
+        running = self._running
+        assert isinstance(running, Alone | Guest)
+        assert self.coordinator is not None
+        self.coordinator.life.ended = True
+        try:
+            await asyncio.to_thread(running.end, running.address, lambda: None, Signal(how))
+        except NotStarted as error:
+            raise Died(f"it does not end by {how}: {error}") from error
+
+    async def _back(self, group_ids: Sequence[str]) -> None:
+        """Start it again, and wait until these groups are read. Errors: Died."""
+        running = self._running
+        assert isinstance(running, Alone | Guest)
+        assert self.coordinator is not None
+        try:
+            await asyncio.to_thread(running.start_again)
+            await asyncio.to_thread(self._read, running, group_ids)
+            self.coordinator.life.ended = False
+        except (NotStarted, *UNREACHED) as error:
+            raise Died(f"it did not start again: {error}") from error
+
+    def _read(self, running: Running, group_ids: Sequence[str]) -> None:
+        """Wait until a target that listens coordinates, and no group is loading any more."""
+        end = time.monotonic() + BACK_SECONDS
+        while True:
+            try:
+                self.reach(running)
+                break
+            except UNREACHED:
+                if time.monotonic() > end or running.post_mortem(0) is not None:
+                    raise
+            time.sleep(0.1)
+        with closing(Connection(running.address, "rota-walks")) as connection:
+            for group_id in group_ids:
+                while _is_loading(connection, group_id) and time.monotonic() < end:
+                    time.sleep(0.1)
 
     async def again(self) -> Coordinator | None:
         """The coordinator, once the target is there again; None where nobody starts it."""
@@ -67,3 +115,10 @@ class Host:
         except Exception as error:
             return f"it failed by the time that it was stopped: {type(error).__name__}: {error}"
         return ""
+
+
+def _is_loading(connection: Connection, group_id: str) -> bool:
+    """Whether a group's coordinator asks for patience."""
+    sent = connection.send("DescribeGroups", 0, {"groups": [group_id]})
+    answer = connection.receive(sent, BACK_SECONDS)
+    return answer is None or answer.body["groups"][0]["error_code"] in NOT_READY

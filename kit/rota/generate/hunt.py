@@ -2,19 +2,22 @@
 
 Each plan is played on a fresh server. Nothing there depends on anything but the plan, so what a sound server
 says to it is played once, and a server with a bug is judged only where it says something else, or at another
-moment: where it says the same the verdict is the same.
+moment: where it says the same the verdict is the same. Where the function that has the bug is never called it
+is not even played.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import count
+from types import FrameType
 
 from rota.generate.aftermath import Harm, aftermath
 from rota.generate.plan import Plan
@@ -24,7 +27,10 @@ from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict, Walked, judged
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import AT_ONCE
-from rota.mutants.core import CoreBug, planted
+from rota.mutants.core import CoreBug, place, planted
+
+CORE = "rota.coordinator."
+"""Where bugs are planted."""
 
 BUDGET = 60.0
 """Seconds of virtual time, as long as a run is by default."""
@@ -61,7 +67,16 @@ def trial(plan: Plan, settings: Mapping[str, int], profile: str) -> Trial:
             stage.close()
         return Trial(stage.played(plan), harm, asyncio.get_running_loop().time() - began)
 
-    return in_virtual_time(settings, walk, profile)
+    return in_virtual_time(settings, walk, profile, alone=True)
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A trial on a sound server: its print, how long it took, and the functions of the coordinator in it."""
+
+    print: bytes
+    seconds: float
+    called: frozenset[str]
 
 
 class Grounds:
@@ -72,21 +87,47 @@ class Grounds:
 
     def __init__(self, seed: int, profile: str, settings: Mapping[str, int] = SETTINGS) -> None:
         self.seed, self.profile, self.settings = seed, profile, settings
-        self._drawn = self._plans()
-        self._sound: list[tuple[Plan, bytes]] = []
+        self._coming = self._plans()
+        self._drawn: list[Plan] = []
+        self._sound: list[Sound] = []
 
     def _plans(self) -> Iterator[Plan]:
         async def planner(coordinator: Coordinator) -> Planner:
             return Planner(self.seed, coordinator.terms, coordinator.profile)
 
-        yield from in_virtual_time(self.settings, planner, self.profile).plans()
+        yield from in_virtual_time(self.settings, planner, self.profile, alone=True).plans()
 
-    def sound(self, number: int) -> tuple[Plan, bytes]:
-        """A plan, and the print of what a sound server says to it."""
+    def plan(self, number: int) -> Plan:
+        """The plan of a number, from 0 upwards."""
+        while len(self._drawn) <= number:
+            self._drawn.append(next(self._coming))
+        return self._drawn[number]
+
+    def sound(self, number: int) -> Sound:
+        """What a sound server does with a plan."""
         while len(self._sound) <= number:
-            plan = next(self._drawn)
-            self._sound.append((plan, trial(plan, self.settings, self.profile).print))
+            with _calls() as called:
+                found = trial(self.plan(len(self._sound)), self.settings, self.profile)
+            self._sound.append(Sound(found.print, found.seconds, frozenset(called)))
         return self._sound[number]
+
+
+@contextmanager
+def _calls() -> Iterator[set[str]]:
+    """The functions of the coordinator that are called in the block, as of `place`."""
+    called: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith(CORE):
+            called.add(f"{module}:{frame.f_code.co_qualname}")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield called
+    finally:
+        sys.setprofile(before)
 
 
 @dataclass(frozen=True)
@@ -111,18 +152,22 @@ def hunt(bug: CoreBug | None, grounds: Grounds, seconds: float = BUDGET, every: 
     """
     walks = _Scheduled(seconds)
     other, undecided = 0, 0
+    where = "" if bug is None else place(bug)
     for number in count():
-        plan, sound = grounds.sound(number)
+        plan, sound = grounds.plan(number), grounds.sound(number)
         if walks.all_over:
             return Hunt(walks.begun, other, undecided, None, walks.last)
         if not walks.begins(plan):
             continue
+        if not every and where not in sound.called:
+            walks.ends(sound.seconds)
+            continue
         with nullcontext() if bug is None else planted(bug):
             found = trial(plan, grounds.settings, grounds.profile)
         ended = walks.ends(found.seconds)
-        if not every and found.print == sound:
+        if not every and found.print == sound.print:
             continue
-        other += found.print != sound
+        other += found.print != sound.print
         walked = judged(found.played, found.harm)
         undecided += walked.verdict is Verdict.UNDECIDED
         if walked.verdict is Verdict.FAIL:

@@ -18,11 +18,12 @@ class Died(Exception):
 @dataclass
 class Life:
     """Whether a target lives. running: None for one that cannot die; suspected: a connection has ended, or
-    was not accepted, since it was last looked at.
+    was not accepted, since it was last looked at; ended: we have ended it ourselves.
     """
 
     running: Running | None = None
     suspected: bool = False
+    ended: bool = False
 
     async def look(self, grace: float = GRACE) -> None:
         """Look where there is a suspicion. Errors: Died."""
@@ -32,7 +33,7 @@ class Life:
 
     async def check(self, grace: float = 0.0) -> None:
         """See whether it lives. Errors: Died."""
-        if self.running is None:
+        if self.running is None or self.ended:
             return
         obituary = await asyncio.to_thread(self.running.post_mortem, grace)
         if obituary is not None:

@@ -6,13 +6,19 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Protocol, cast
 
+from rota.conformance.connections.null_tolerant import read_answer
+from rota.conformance.connections.security import Refused, security_of
 from rota.virtual import Transport, VirtualLoop, arrive
+from rota.wire import WireError, encode_request
+from rota.wire import frame as framed
 
 LATENCY = 0.001
 """Seconds that bytes take in virtual time, so that nothing is answered in the moment in which it is asked."""
+
+ADMITTED_WITHIN = 10.0
+"""Seconds that one answer of a SASL exchange may take."""
 
 _LARGEST = 64 * 1024 * 1024
 """Bytes of an answer, at most: ListGroups names every group of the target."""
@@ -48,7 +54,7 @@ class _Frames(asyncio.Protocol):
     """Cuts what comes into frames."""
 
     def __init__(self, listening: Listening) -> None:
-        self._listening: Listening | None = listening
+        self.listening: Listening | None = listening
         self._buffer = bytearray()
         self.transport: asyncio.Transport | None = None
 
@@ -60,7 +66,7 @@ class _Frames(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        while len(self._buffer) >= 4 and self._listening is not None:
+        while len(self._buffer) >= 4 and self.listening is not None:
             (size,) = struct.unpack_from(">i", self._buffer)
             if not 4 <= size <= _LARGEST:
                 self.connection_lost(None)
@@ -69,19 +75,19 @@ class _Frames(asyncio.Protocol):
                 return
             frame = bytes(self._buffer[: 4 + size])
             del self._buffer[: 4 + size]
-            self._listening.heard(frame)
+            self.listening.heard(frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        listening, self._listening = self._listening, None
+        listening, self.listening = self.listening, None
         if listening is not None:
             listening.ended()
 
     def send(self, data: bytes) -> None:
-        if self.transport is not None and self._listening is not None:
+        if self.transport is not None and self.listening is not None:
             self.transport.write(data)
 
     def cut(self) -> None:
-        self._listening = None
+        self.listening = None
         if self.transport is None:
             return
         found = self.transport.get_extra_info("socket")
@@ -90,13 +96,51 @@ class _Frames(asyncio.Protocol):
         self.transport.abort()
 
 
+class _Asking:
+    """Who asks one thing after the other on a connection, before anybody else does."""
+
+    def __init__(self) -> None:
+        self.frames = _Frames(self)
+        self._awaited: asyncio.Future[bytes] | None = None
+
+    def heard(self, frame: bytes) -> None:
+        """As of `Listening`."""
+        if self._awaited is not None and not self._awaited.done():
+            self._awaited.set_result(frame)
+
+    def ended(self) -> None:
+        """As of `Listening`."""
+        if self._awaited is not None and not self._awaited.done():
+            self._awaited.set_exception(ConnectionResetError("the SASL exchange is cut off"))
+
+    async def ask(self, name: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        """The body of the answer. Errors: OSError; WireError."""
+        self._awaited = asyncio.get_running_loop().create_future()
+        self.frames.send(framed(encode_request(name, version, body, 0, "rota-walks")))
+        return read_answer(name, version, (await self._awaited)[4:])[1]
+
+
 def to_address(address: tuple[str, int]) -> Open:
-    """Connections to a listener, by the running loop."""
+    """Connections to a listener, by the running loop, in TLS and authenticated where the address says so."""
+    security = security_of(address)
 
     async def opened(listening: Listening) -> Line:
-        loop = asyncio.get_running_loop()
-        _, frames = await loop.create_connection(partial(_Frames, listening), *address)
-        return frames
+        loop, asking = asyncio.get_running_loop(), _Asking()
+        name = None if security.tls is None else address[0]
+
+        def ask(api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
+            asked = asking.ask(api, version, body)
+            return asyncio.run_coroutine_threadsafe(asked, loop).result(ADMITTED_WITHIN)
+
+        await loop.create_connection(lambda: asking.frames, *address, ssl=security.tls, server_hostname=name)
+        if security.sasl is not None:
+            try:
+                await asyncio.to_thread(security.authenticate, ask)
+            except (Refused, WireError, TimeoutError) as error:
+                asking.frames.cut()
+                raise OSError(str(error)) from error
+        asking.frames.listening = listening
+        return asking.frames
 
     return opened
 

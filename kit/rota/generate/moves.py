@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from rota.generate.cast import STRANGER, TOPICS, Cast, Client, Terms
+from rota.generate.odd_values import leavers_twice, no_text, odd_commit, odd_names
 from rota.generate.plan import GROUP, Ask
 from rota.generate.requests import RETENTION_VERSIONS, SEVERAL_LEAVE, carried
 from rota.generate.simulated import Simulated
@@ -33,6 +34,9 @@ from rota.spec.offset_messages import (
     TopicPartitions,
 )
 
+SELDOM = 0.1
+"""How often a client that does everything right does something that few do."""
+
 LEAST, GREATEST = -(2**31), 2**31 - 1
 
 STATIC_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7}
@@ -54,8 +58,11 @@ class Moves:
         state = None if self.simulated.group is None else self.simulated.group.state
         if client.told is None or client.out or state is GroupState.PREPARING_REBALANCE:
             return self.made("JoinGroup", client)
+        if client.instance is not None and self.rng.random() < SELDOM:
+            return self._changed(self.made("JoinGroup", client), _no_id, client)  # its process was restarted
         if client.owes:
-            return self.made("SyncGroup", client)
+            ask = self.made("SyncGroup", client)
+            return self._changed(ask, _assignments, client) if self.rng.random() < SELDOM else ask
         kinds = ("Heartbeat",) * 4 + ("OffsetCommit",) * 3 + ("OffsetFetch", "LeaveGroup", "JoinGroup")
         return self.made(self.rng.choice(kinds), client)
 
@@ -66,8 +73,13 @@ class Moves:
         ask = self.made(name, asker)
         for _ in range(self.rng.choice((0, 1, 1, 1, 2))):
             change = self.rng.choice(CHANGES.get(name, (_same,)))
-            ask = with_fields(ask, request=change(self, ask.request, asker))
+            ask = self._changed(ask, change, asker)
         return self._carried(ask)
+
+    def _changed(self, ask: Ask, change: Change, asker: Client) -> Ask:
+        """With something wrong or odd; shares that were changed are not made from an answer any more."""
+        changed = change(self, ask.request, asker)
+        return with_fields(ask, request=changed, shares=ask.shares and change is not _assignments)
 
     def made(self, name: str, client: Client) -> Ask:
         """A request of this kind as the client should ask it."""
@@ -86,6 +98,13 @@ class Moves:
             shares=name == "SyncGroup" and told is not None,
         )
         return self._carried(ask)
+
+    def alone(self, client: Client) -> Ask:
+        """A commit from outside of the group's members."""
+        ask = self.made("OffsetCommit", client)
+        if not isinstance(ask.request, OffsetCommitRequest):
+            return ask
+        return with_fields(ask, request=_simple(self, ask.request, client), told_by=None)
 
     def _carried(self, ask: Ask) -> Ask:
         """As its version can carry it."""
@@ -259,10 +278,12 @@ def _simple(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
 
 def _long_metadata(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
     limit = moves.terms.config.offset_metadata_max_bytes
-    size = moves.rng.choice((limit, limit + 1, limit + 7))
+    text = moves.rng.choice(
+        ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
+    )
     first, *rest = request.topics
     (partition,) = first.partitions
-    longer = replace(partition, committed_metadata="m" * size)
+    longer = replace(partition, committed_metadata=text)
     return replace(request, topics=(replace(first, partitions=(longer,)), *rest))
 
 
@@ -307,6 +328,14 @@ def _named(moves: Moves, request: SyncGroupRequest, client: Client) -> Any:
     return replace(request, protocol_name=moves.rng.choice((None, "", "other", "roundrobin")))
 
 
+def _assignments(moves: Moves, request: SyncGroupRequest, client: Client) -> Any:
+    """Somebody assigns, be it the leader or not: somebody's share twice, or a stranger's."""
+    ids = [client.member_id, *moves.rng.sample(moves.cast.ids(), 1 if moves.cast.ids() else 0)]
+    ids = moves.rng.choice((ids, ids * 2, [*ids, STRANGER]))
+    shares = tuple(MemberAssignment(one, f"share {n} by {client.name}".encode()) for n, one in enumerate(ids))
+    return replace(request, assignments=shares)
+
+
 def _other_leavers(moves: Moves, request: LeaveGroupRequest, client: Client) -> Any:
     identities = [LeavingMember(one.member_id, one.instance) for one in moves.cast if one.member_id]
     odd = [
@@ -322,19 +351,48 @@ def _nobody_leaves(moves: Moves, request: LeaveGroupRequest, client: Client) -> 
     return replace(request, members=())
 
 
+def _odd(change: Callable[[Random, Any], Any]) -> Change:
+    """A change that needs to know nothing of who asks."""
+    return lambda moves, request, client: change(moves.rng, request)
+
+
+def _of_one(change: Change) -> Change:
+    """A change of a commit's first partition, where it has one and nothing was listed twice."""
+
+    def changed(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
+        alone = request.topics and len(request.topics[0].partitions) == 1
+        return change(moves, request, client) if alone else request
+
+    return changed
+
+
 CHANGES: Mapping[str, tuple[Change, ...]] = {
     "JoinGroup": (
         *(_no_group, _id, _id, _no_id, _no_id, _instance, _no_instance, _session, _session),
-        *(_rebalance, _protocols, _protocols, _metadata, _type),
+        *(_rebalance, _protocols, _protocols, _metadata, _type, _odd(no_text)),
     ),
-    "SyncGroup": (_no_group, _id, _id, _no_id, _instance, _no_instance, _generation, _generation, _named),
+    "SyncGroup": (
+        *(_no_group, _id, _id, _no_id, _instance, _no_instance, _generation, _generation),
+        *(_named, _assignments, _assignments),
+    ),
     "Heartbeat": (_no_group, _id, _id, _no_id, _instance, _no_instance, _generation, _generation),
-    "LeaveGroup": (_no_group, _other_leavers, _other_leavers, _other_leavers, _nobody_leaves),
+    "LeaveGroup": (
+        *(_no_group, _other_leavers, _other_leavers, _other_leavers, _nobody_leaves),
+        _odd(leavers_twice),
+    ),
     "OffsetCommit": (
         *(_id, _id, _no_id, _instance, _commit_generation, _commit_generation),
-        *(_simple, _simple, _simple, _long_metadata, _odd_offset),
+        *(
+            _simple,
+            _simple,
+            _simple,
+            _of_one(_long_metadata),
+            _of_one(_odd_offset),
+            _of_one(_odd(odd_commit)),
+        ),
     ),
-    "OffsetDelete": (_no_group, _same, _same, _same),
+    "OffsetFetch": (_same, _same, _same, _odd(odd_names)),
+    "OffsetDelete": (_no_group, _same, _same, _same, _odd(odd_names)),
 }
 """What may be wrong or odd with a request of each kind. Where the empty group id is a group's name like any
 other it is left out: all walks would share that group.

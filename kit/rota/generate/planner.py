@@ -14,7 +14,7 @@ from random import Random
 
 from rota.generate.cast import Cast, Client, Terms, reference
 from rota.generate.moves import Moves
-from rota.generate.plan import Ask, Break, Plan, Silence, Step
+from rota.generate.plan import Ask, Break, Plan, Restart, Silence, Step
 from rota.generate.simulated import Pair, Simulated
 from rota.spec import Call, Node, Profile
 
@@ -38,6 +38,15 @@ MARGIN_MS = 500
 
 TAKES_MS = 5
 """Milliseconds that a request takes, about."""
+
+RESTARTED = 0.3
+"""The part of plans in which the coordinator is killed once, where it can be."""
+
+ALONE = 0.2
+"""The part of plans that begin with offsets of a group that nobody is in, as of a tool."""
+
+KILL = "SIGKILL"
+"""By what it is killed."""
 
 CANDIDATES = 8
 """Requests that are weighed against each other where the least reached is looked for."""
@@ -71,6 +80,7 @@ class _Drawing:
     ) -> None:
         self._seed, self._number, self._reached = seed, number, reached
         self._rng = Random(f"{seed}/{number}")
+        self._terms = terms
         self._cast = Cast(self._rng, terms)
         self._simulated = Simulated(terms.config, profile)
         self._moves = Moves(self._rng, terms, self._cast, self._simulated)
@@ -84,7 +94,14 @@ class _Drawing:
     def plan(self) -> Plan:
         """The plan."""
         requests = self._rng.randint(REQUESTS // 2, REQUESTS * 3 // 2)
+        killed = self._terms.restarts and self._rng.random() < RESTARTED
+        restart_at = self._rng.randint(requests // 4, requests) if killed else None
+        if self._rng.random() < ALONE:
+            self._ask(self._moves.alone(self._cast.operator))
         while self._moves.number < requests and self._silent < SECONDS:
+            if restart_at is not None and self._moves.number >= restart_at:
+                self._restart()
+                restart_at = None
             self._next()
         for name in ("DescribeGroups", "OffsetFetch", "ListGroups"):
             self._ask(self._moves.made(name, self._cast.operator))
@@ -199,6 +216,23 @@ class _Drawing:
         for number in client.waits:
             self._open.pop(number, None)
         client.line, client.waits = self._cast.connected(), set()
+
+    def _restart(self) -> None:
+        """The coordinator is killed; what it told before it should tell again."""
+        everybody = [*self._cast, self._cast.operator]
+        for client in everybody:
+            self._steps.append(Break(client.line))
+            client.line, client.waits = self._cast.connected(), set()
+        self._open.clear()
+        self._silence(QUIET)
+        self._steps.append(Restart(KILL))
+        self._simulated.restart()
+        self._count(self._simulated)
+        for name in ("DescribeGroups", "OffsetFetch"):
+            self._ask(self._moves.made(name, self._cast.operator))
+        for client in self._active:
+            if not client.waits and self._rng.random() < 0.7:
+                self._ask(self._moves.made("SyncGroup" if client.told else "JoinGroup", client))
 
     def _outlast(self) -> None:
         """Silence until a timer has fired, or until shortly before."""

@@ -156,8 +156,7 @@ class Stage:
     async def _connected(self, line: int) -> _Connection | None:
         """The connection of this number, after a restart another one."""
         while True:
-            if self._coordinator.restarts is not None:
-                await self._coordinator.restarts.up()
+            await self.up()
             before, number = self.restarts, line + _LINES * self.restarts
             found = self._connections.get(number)
             if found is None:
@@ -183,6 +182,11 @@ class Stage:
         if restarts is not None:
             self._wants = True
             await restarts.wanted(self, how)
+
+    async def up(self) -> None:
+        """Wait until the target is there, where it is being restarted."""
+        if self._coordinator.restarts is not None:
+            await self._coordinator.restarts.up()
 
     def will_want(self, wants: bool) -> None:
         """Whether it will want a restart: others who do wait for it."""
@@ -253,8 +257,7 @@ class Stage:
     async def silence(self, seconds: float) -> None:
         """Let time pass, and read what has come."""
         await asyncio.sleep(seconds)
-        if self._coordinator.restarts is not None:
-            await self._coordinator.restarts.up()
+        await self.up()
         now = self._loop.time()
         for _ in range(3):
             await asyncio.sleep(0)

@@ -10,6 +10,7 @@ from typing import Any
 
 from rota.conformance.connections.connection import Connection
 from rota.conformance.connections.error_codes import error_name
+from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.failures import Undecidable
 from rota.conformance.dialogues.negotiation import advertised, newest, wait_until_ready
 from rota.generate.cast import TOPICS, Terms, versions_in_common
@@ -40,7 +41,7 @@ def reach(
     ]
     if lacking:
         raise Undecidable(f"it has no {' and no '.join(lacking)} that could be asked")
-    there = (node.host, node.port) if node is not None and node.port > 0 else address
+    there = beside(address, node.host, node.port) if node is not None and node.port > 0 else address
     return Coordinator(to_address(there), terms, profile, Lateness(), node, looks=True)
 
 

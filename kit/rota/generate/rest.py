@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from rota.conformance.targets.remote import Embedded
+from rota.conformance.targets.restarting import Alone, Guest
 from rota.conformance.targets.target import Running
 
 WINDOW = 1.0
@@ -75,9 +76,10 @@ def processor_seconds(running: Running) -> float | None:
     """What a target has used of processors; None where nobody can tell, as of one that somebody else runs."""
     if isinstance(running, Embedded):
         return time.process_time()
-    if not isinstance(running, OfASession):
+    server = running.server if isinstance(running, Guest | Alone) else running
+    if not isinstance(server, OfASession):
         return None
-    ticks = [*_ticks(running.session)]
+    ticks = [*_ticks(server.session)]
     return sum(ticks) / os.sysconf("SC_CLK_TCK") if ticks else None
 
 

@@ -24,6 +24,9 @@ SHRINKING = 60.0
 CAUSES = 8
 """Causes whose failures are made shorter; of the others one is shown as it was met."""
 
+BETWEEN_RESTARTS = 25.0
+"""Seconds between the restarts of a target that is walked on, about."""
+
 MOST_DEATHS = 3
 """Deaths of the target after which a run ends."""
 
@@ -53,8 +56,8 @@ class Failure:
 class Tally:
     """What a run has come to until now.
 
-    died: ends of the target; apart: failures that were looked for on their own, by cause; bystander; rest,
-    how the target came to it, where that can be seen.
+    died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
+    restarts, how many; rest, how the target came to it, where that can be seen.
     """
 
     plans: int = 0
@@ -65,6 +68,7 @@ class Tally:
     died: list[Death] = field(default_factory=list)
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
     bystander: Bystander | None = None
+    restarts: int = 0
     rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
@@ -91,6 +95,11 @@ class Tally:
     def share_undecided(self) -> float:
         """The part of walks that is undecided."""
         return len(self.undecided) / self.plans if self.plans else 0.0
+
+
+def restarts_within(seconds: float) -> int:
+    """How often a target is restarted that is walked on for so long."""
+    return round(seconds / BETWEEN_RESTARTS)
 
 
 async def run(
@@ -141,11 +150,13 @@ async def _walk_beside(
     bystander = Bystander(walks.coordinator, lambda: suspects.extend(walks.recent()))
     living = asyncio.ensure_future(bystander.live())
     try:
-        await walks.many(plans, seconds, tally.add, at_once, stopped)
+        await walks.many(plans, seconds, tally.add, at_once, stopped, restarts_within(seconds))
         await walks.coordinator.life.check()
     finally:
         living.cancel()
     tally.bystander = bystander
+    if walks.coordinator.restarts is not None:
+        tally.restarts += walks.coordinator.restarts.done
     if bystander.harm and not stopped():
         tell("a bystander was harmed; looking for the walk that did it")
         tally.blame(await _blamed(suspects, Beside(walks.coordinator)))

@@ -22,12 +22,19 @@ class NotSaved(Exception):
 
 @dataclass(frozen=True)
 class Saved:
-    """A failure from a file: the plan, the settings that it was drawn for, and its cause."""
+    """A failure from a file: the plan, the settings and the profile that it was drawn for, and its cause."""
 
     plan: Plan
     settings: Mapping[str, int]
     rule: str
     cause: tuple[str, ...]
+    why: str = ""
+    profile: str = ""
+
+
+def case_path_of(folder: Path, plan_id: str) -> Path:
+    """Where a failure is written as a case."""
+    return folder / FOLDER / f"walk_{plan_id.replace('-', '_')}.py"
 
 
 def path_of(folder: Path, plan_id: str) -> Path:
@@ -69,7 +76,14 @@ def read_saved(folder: Path, name: str) -> Saved:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         settings = {str(key): int(value) for key, value in found["settings"].items()}
-        return Saved(read_plan(found["plan"]), settings, found["rule"], tuple(found["cause"]))
+        return Saved(
+            read_plan(found["plan"]),
+            settings,
+            found["rule"],
+            tuple(found["cause"]),
+            found["why"],
+            found["profile"],
+        )
     except FileNotFoundError:
         there = sorted(each.stem for each in (folder / FOLDER).glob("*.json"))
         told = f"there are {', '.join(there)}" if there else "a run of --generate that fails keeps some"

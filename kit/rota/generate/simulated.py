@@ -48,6 +48,7 @@ class Simulated:
         self.replies: list[Reply] = []
         self.pairs: list[Pair] = []
         self._calls: dict[str, Call] = {}
+        self._stored: GroupRecord | None = None
 
     def copy(self) -> Simulated:
         """Another one that goes on from here."""
@@ -95,6 +96,16 @@ class Simulated:
                 self.due[first] = max(self.due[first], self.now + LEAST_MS)
         self.now = end
 
+    def restart(self) -> None:
+        """Another coordinator reads the log."""
+        stored = self._stored
+        self.group, self.replies = None, []
+        self.due.clear()
+        if stored is not None:
+            self._grouped(lambda spec: spec.load(stored))
+        elif self.kept.offsets.committed:
+            self._grouped(lambda spec: spec.offsets_found(None))
+
     def taken(self) -> list[Reply]:
         """The answers since the last time, as they are sent."""
         found = [Reply(one.to, as_sent(one.message, self._calls[one.to].version)) for one in self.replies]
@@ -111,6 +122,7 @@ class Simulated:
     def _log(self, records: Iterable[GroupRecord]) -> None:
         """The log answers at once, in its order: the group's records, then what the offsets wait for."""
         for record in records:
+            self._stored = None if record.kind is RecordKind.DELETION else record
             if record.kind is not RecordKind.DELETION:
                 self._grouped(lambda spec, one=record: spec.appended(self.group, one, None))  # type: ignore[misc]
         while self.kept.line:

@@ -17,7 +17,7 @@ from rota.generate.player import Coordinator
 from rota.generate.restarts import Restarts
 from rota.generate.settings import broker_config
 from rota.log.group_replay import Replay
-from rota.server.broker import CoordinatorFactory, Hooks, Server
+from rota.server.broker import HOST, CoordinatorFactory, Hooks, Server
 from rota.server.group_log import Answered, MemoryLog
 from rota.server.groups import PREFIX_MAX, FirstByName
 from rota.server.settings import NODE_ID, USUAL, Settings
@@ -31,6 +31,9 @@ R = TypeVar("R")
 
 DOWN = 0.2
 """Seconds that a restart takes."""
+
+PORT = 9092
+"""What is told as the server's port; nobody listens there."""
 
 LATE = 0.02
 """Seconds by which timers of the server may be late in virtual time, with what bytes take."""
@@ -48,9 +51,15 @@ class _SameIds(FirstByName):
 
 
 def in_virtual_time(
-    settings: Mapping[str, int], walk: Callable[[Coordinator], Coroutine[Any, Any, R]], profile: str = USUAL
+    settings: Mapping[str, int],
+    walk: Callable[[Coordinator], Coroutine[Any, Any, R]],
+    profile: str = USUAL,
+    *,
+    alone: bool = False,
 ) -> R:
     """What comes of walking on a fresh server of rota's, which takes no time but the processor's.
+
+    alone: whether one walk is on it, whose plan may have restarts of its own.
 
     Errors: RuntimeError for a walk that nothing would ever go on with.
     """
@@ -64,10 +73,10 @@ def in_virtual_time(
 
     asked = Settings.of({"connections.max.idle.ms": -1, **settings}, profile)
     broker = _Broker(loop, asked, coordinator, wall_clock)
-    host, _, port = loop.complete(broker.start()).rpartition(":")
+    loop.complete(broker.start())
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
-    terms = Terms(broker_config(settings), versions)
-    node = Node(NODE_ID, host, int(port))
+    terms = Terms(broker_config(settings), versions, restarts=alone)
+    node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
     found.restarts = Restarts(broker.end, broker.again)
     task = loop.run(lambda: loop.create_task(walk(found)))
@@ -103,15 +112,16 @@ class _Broker:
         self._settings, self._coordinator = settings, coordinator
         self._batches: list[bytes] = []
         self._hooks = Hooks(log=partial(_Log, batches=self._batches), wall_clock=wall_clock)
-        self._server, self._port = self._made(), 0
+        self._server = self._made()
 
     def _made(self) -> Server:
         return Server(self._settings, self._coordinator, hooks=self._hooks)
 
-    async def start(self) -> str:
+    async def start(self) -> None:
         """Read the log, and listen."""
-        address = await self._server.start(self._port)
-        self._port = int(address.rpartition(":")[2])
+        await self._server.start()
+        assert self._server.cluster is not None
+        self._server.cluster.ports[NODE_ID] = PORT
         for name in TOPICS:
             self._server.topics.create(name, 1)
         replay = Replay()
@@ -119,7 +129,6 @@ class _Broker:
             replay.take(batch)
         assert self._server.groups is not None
         await self._server.groups.load(replay.groups())
-        return address
 
     async def end(self, how: str) -> None:
         """Whatever the signal: nobody is connected any more, and the log has all."""

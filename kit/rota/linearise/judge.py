@@ -27,6 +27,9 @@ from rota.spec import BrokerConfig, FindCoordinatorRequest, Profile
 MOST_NEAREST = 5
 """Answers that were possible and are told, at most."""
 
+AGAIN = 400
+"""States at once where it is looked by how much something is out of time, at most."""
+
 EARLY = (0.03, 0.1, 0.3, 1.0)
 """Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
 
@@ -196,7 +199,8 @@ class Judge:
 
     def _again(self, patience: Patience) -> Run | None:
         """The history until now with another patience; None where it is none that may be."""
-        run, events = self._base.copied(patience), (*self._events, *self._since)
+        limits = replace(self._limits, states=min(AGAIN, self._limits.states))
+        run, events = self._base.copied(patience, limits), (*self._events, *self._since)
         run.look_ahead(events)
         try:
             return run if all(run.see(event) for event in events) else None

@@ -88,6 +88,12 @@ def planted(bug: CoreBug) -> Iterator[None]:
         function.__code__ = sound
 
 
+def place(bug: CoreBug) -> str:
+    """The function in which a bug is planted, as "module:name", where it is defined."""
+    function = _function(bug)
+    return f"{function.__module__}:{function.__qualname__}"
+
+
 def _function(bug: CoreBug) -> FunctionType:
     module, _, path = bug.function.partition(":")
     found = import_module(module)

@@ -20,6 +20,9 @@ SCHEMA = 1
 
 COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}
 
+RESTARTED = frozenset({"loading.load"})
+"""Rules that walks come to where they restart the target."""
+
 NOT_WALKED: Mapping[str, str] = {
     **OUT_OF_REACH,
     **dict.fromkeys(
@@ -64,7 +67,12 @@ class WalksSeen:
     @property
     def unreached(self) -> list[str]:
         """Rules that walks could have come to and did not."""
-        return sorted(RULES.keys() - NOT_WALKED.keys() - self.tally.rules)
+        return sorted(self.in_reach - self.tally.rules)
+
+    @property
+    def in_reach(self) -> set[str]:
+        """Rules that walks can come to."""
+        return (RULES.keys() - NOT_WALKED.keys()) | (RESTARTED if self.tally.restarts else set())
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -82,6 +90,7 @@ class WalksSeen:
                 "plans": self.tally.plans,
                 "requests": self.tally.requests,
                 "undecided": len(self.tally.undecided),
+                "restarts": self.tally.restarts,
                 "reached": sorted([list(pair) for pair in self.tally.reached]),
                 "unreached": self.unreached,
                 "failures": [failure_object(each) for each in self.failures],
@@ -100,8 +109,7 @@ class WalksSeen:
             yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
         if self.unreached:
             yield wrapped("not reached: ", ", ".join(self.unreached))
-        of = len(RULES.keys() - NOT_WALKED.keys())
-        reached = len(self.tally.rules & RULES.keys() - NOT_WALKED.keys())
+        of, reached = len(self.in_reach), len(self.tally.rules & self.in_reach)
         pairs = counted(len(self.tally.reached), "pair")
         yield f"reached: {reached} of {of} rules, {pairs} of a rule and the group's state"
         yield self.line()
@@ -125,8 +133,9 @@ class WalksSeen:
         causes = f" ({counted(len(self.failures), 'cause')})" if self.failures else ""
         undecided = f"{len(tally.undecided)} undecided ({tally.share_undecided:.1%})"
         word = coloured(self.verdict, COLOURS[self.verdict])
+        restarts = f", {counted(tally.restarts, 'restart')}" if tally.restarts else ""
         died = f", died {counted(len(tally.died), 'time')}" if tally.died else ""
-        return f"{word}: {self.target}: {counts}{causes}, {undecided}{died}, {self.seconds:.0f} s"
+        return f"{word}: {self.target}: {counts}{causes}, {undecided}{restarts}{died}, {self.seconds:.0f} s"
 
 
 def told_failure(failure: Failure) -> Iterator[str]:

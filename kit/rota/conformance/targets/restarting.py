@@ -49,7 +49,7 @@ class Alone:
     """A server that one dialogue has for itself. before_again: what is changed while it is down."""
 
     def __init__(self, server: Server, how: Signal, before_again: Callable[[], None] = lambda: None) -> None:
-        self._server = server
+        self.server = server
         self._how = how
         self._before_again = before_again
         self._gone: str | None = None
@@ -57,28 +57,28 @@ class Alone:
     @property
     def address(self) -> tuple[str, int]:
         """As `Server.address`."""
-        return self._server.address
+        return self.server.address
 
     def post_mortem(self, grace: float) -> str | None:
         """As `Server.post_mortem`; what did not start again is dead."""
-        return self._gone or self._server.post_mortem(grace)
+        return self._gone or self.server.post_mortem(grace)
 
-    def end(self, address: tuple[str, int], _go_on: Callable[[], None]) -> None:
-        """As `Server.end`, at once."""
-        self._server.end(address, self._how)
+    def end(self, address: tuple[str, int], _go_on: Callable[[], None], how: Signal | None = None) -> None:
+        """As `Server.end`, at once. how: if not as was said."""
+        self.server.end(address, how or self._how)
 
     def start_again(self) -> None:
         """As `Server.start_again`."""
         self._before_again()
         try:
-            self._server.start_again()
+            self.server.start_again()
         except NotStarted as error:
             self._gone = _not_again(error)
             raise
 
     def stop(self) -> None:
         """As `Server.stop`."""
-        self._server.stop()
+        self.server.stop()
 
 
 def _not_again(error: NotStarted) -> str:
@@ -140,7 +140,9 @@ class Rendezvous:
             self._round.guests.discard(guest)
             self._note()
 
-    def end(self, guest: Guest, address: tuple[str, int], go_on: Callable[[], None]) -> None:
+    def end(
+        self, guest: Guest, address: tuple[str, int], go_on: Callable[[], None], how: Signal | None = None
+    ) -> None:
         """Wait for the others, then end the server; `go_on` is called meanwhile. Errors: NotStarted."""
         with self._changed:
             mine = self._round
@@ -155,7 +157,7 @@ class Rendezvous:
                 mine.waiting.discard(guest)
                 mine.first_waits_since = mine.first_waits_since if mine.waiting else None
             if self._round is mine:
-                self._end(guest, address)
+                self._end(guest, address, how or guest.how)
 
     def start_again(self, guest: Guest) -> None:
         """Start the server unless another guest has done so already. Errors: NotStarted, for each."""
@@ -204,13 +206,13 @@ class Rendezvous:
             self._retired[server] = error
             self._server = None
 
-    def _end(self, guest: Guest, address: tuple[str, int]) -> None:
+    def _end(self, guest: Guest, address: tuple[str, int], how: Signal | None) -> None:
         """The round is over for all who wait, and the server is down, even if it did not end as it should."""
         self._round = _Round(guests=set(self._round.guests))
         self._down = True
         self._note()
-        assert guest.how is not None
-        guest.server.end(address, guest.how)
+        assert how is not None
+        guest.server.end(address, how)
 
     def _note(self) -> None:
         self._round.changed = time.monotonic()
@@ -262,9 +264,9 @@ class Guest:
         """As `Rendezvous.obituary`."""
         return self._rendezvous.obituary(self.server, grace)
 
-    def end(self, address: tuple[str, int], go_on: Callable[[], None]) -> None:
-        """As `Rendezvous.end`."""
-        self._rendezvous.end(self, address, go_on)
+    def end(self, address: tuple[str, int], go_on: Callable[[], None], how: Signal | None = None) -> None:
+        """As `Rendezvous.end`. how: if not as was said when it was started."""
+        self._rendezvous.end(self, address, go_on, how)
 
     def start_again(self) -> None:
         """As `Rendezvous.start_again`."""

@@ -55,8 +55,8 @@ class Running(Protocol):
 class Restartable(Running, Protocol):
     """A running target that can be restarted with what it has stored."""
 
-    def end(self, address: tuple[str, int], go_on: Callable[[], None]) -> None:
-        """End it as was said when it was started; of a cluster, the broker that listens at the address.
+    def end(self, address: tuple[str, int], go_on: Callable[[], None], how: Signal | None = None) -> None:
+        """End it as was said when it was started, or in another way; of a cluster, the broker at the address.
 
         What is shared ends when all who have it want that; until then `go_on` is called, which may raise.
         Errors: NotStarted for what does not end.
