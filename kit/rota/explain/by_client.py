@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from rota.explain.group_state import Group, Open, moment
+from rota.explain.group_state import QUIET, Group, Open, moment
 from rota.explain.reasons import Said, said
 from rota.explain.rebalance import Ending
 from rota.history import Event, Kind, Source
@@ -199,6 +199,9 @@ def _taken_in(group: Group, one: Open, event: Event, before: str, who: str) -> N
     one.rejoined.pop(who, None)
     if not one.settling:
         group.open = None
+        for told in one.events:
+            if told.kind in QUIET:
+                group.remember(told)
     roster = group.roster or {}
     old = next((member for member, instance in roster.items() if instance and instance == event.instance), "")
     if old and old != event.member:
