@@ -9,7 +9,7 @@ OUT    ?= rota-out
 # Who forbids Python to keep what it has compiled has each of a thousand processes compile all of rota anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench offenders extremes frames docs test-docs tutorial
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench offenders extremes frames docs test-docs tutorial nights
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report. Two parts of the cases: each case has a mock of its own,
@@ -134,6 +134,10 @@ walks: $(VENV)/ready-run
 # it plays a part of: a quarter of an hour.
 test-long: $(VENV)/ready-test
 	$(BIN)/python -m pytest -m long
+
+# Incidents whose cause is known, played with real clients and explained: minutes. NIGHTS says which, and on what.
+nights: $(VENV)/ready-test
+	cd tests && $(abspath $(BIN))/python -m nights $(NIGHTS)
 
 # Hours, on a quiet machine; goes on where it was ended.
 bench-spark: $(VENV)/ready-test

@@ -88,6 +88,11 @@ def lost_one_after_the_other() -> Night:
     return Night().fail(0, A, 1, 2).fail(60, B, 2, 1)
 
 
+@night("lost-client/told by two sources")
+def lost_and_told_twice() -> Night:
+    return Night().say(0, Kind.FAILED, A).fail(1, A, 1, 1)
+
+
 @night("sessions-together")
 def lost_together() -> Night:
     found = Night().say(0, Kind.FAILED, A)

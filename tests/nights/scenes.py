@@ -246,9 +246,16 @@ def id_never_used(scene: Scene) -> None:
     scene.lone(first, other)
 
 
-@night("coordinator-moved", less=frozenset({"leader-rejoined", "metadata-changed"}), own=True)
+@night(
+    "coordinator-moved",
+    less=GOES
+    | COMES
+    | frozenset({"leader-rejoined", "metadata-changed", "lost-client", "sessions-together"}),
+    own=True,
+)
 def coordinator_restarts(scene: Scene) -> None:
-    """The broker is killed and started again. Rota's forgets its topics, which the leader notices."""
+    """The broker is killed and started again. Rota's forgets its topics, which the leader notices; Kafka's
+    is away for longer than the sessions last."""
     _, members = group_of(scene, 2)
     scene.begins()
     scene.broker.stop()
