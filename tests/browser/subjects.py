@@ -17,7 +17,9 @@ from threading import Thread
 
 from traffic_light import crossing
 
+from harness.nights import LATE, Night, member
 from rota.conformance.catalogue import all_cases
+from rota.history import Kind, line_of
 from rota.kernel import Arrow, Lane, State, System, Transition
 from rota.mutants import system as system_of
 from rota.pages.trace_page import page
@@ -197,7 +199,21 @@ def changes(folder: Path) -> Path:
     return html
 
 
+def account(folder: Path) -> Path:
+    """Nights of a group, and of one whose name and members would run something."""
+    night = Night().come(0, member("worker", 1), 0, 1, took=3, state="Empty")
+    night.leave(60, member("worker", 1), 1, 0, reason=LATE)
+    strange = Night(HOSTILE).say(100, Kind.REFUSED, HOSTILE, reason="FENCED_INSTANCE_ID")
+    for number in range(20):
+        strange.fail(200 + number * 3.0, f"{number} {HOSTILE}", number, 1)
+    log = folder / "account.jsonl"
+    log.write_text("".join(f"{line_of(one)}\n" for one in (*night.events, *strange.events)), encoding="utf-8")
+    rota(folder, "explain", log.name, "--report", "html=account.html")
+    return log.with_suffix(".html")
+
+
 FILES: Mapping[str, str] = {
+    "account": "account",
     "trace": "counterexample",
     "lasso": "lasso",
     "long": "long_run",
@@ -225,6 +241,7 @@ def texts_of_report(html: Path) -> list[str]:
 
 
 TEXTS: Mapping[str, Callable[[Path], list[str]]] = {
+    "account": lambda _: [HOSTILE, "Slow poll", "max.poll.interval.ms", "Groups, the costliest first"],
     "trace": texts_of_trace,
     "lasso": texts_of_trace,
     "strangers": lambda _: [HOSTILE],

@@ -162,8 +162,15 @@ def test_what_comes_long_after_is_another_story() -> None:
     assert len(explained(night.events).incidents) == 2
 
 
+def test_who_comes_later_is_no_first_member() -> None:
+    night = Night().come(0, A, 0, 1, state="Empty").come(2, B, 1, 2).come(8, C, 2, 3)
+    first, later = explained(night.events).incidents
+    assert (first.cause.name, first.who) == ("first-members", (short(A),))
+    assert (later.cause.name, later.who) == ("came", (short(B), short(C)))
+
+
 def test_a_crash_after_a_start_is_another_story() -> None:
-    night = Night().come(0, A, 0, 1, state="Empty").come(5, B, 1, 2).fail(20, B, 2, 1)
+    night = Night().come(0, A, 0, 1, state="Empty").fail(20, A, 1, 0)
     assert [one.cause.name for one in explained(night.events).incidents] == ["first-members", "lost-client"]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from rota.explain.group_state import Group, Open, moment
+from rota.explain.group_state import QUIET, Group, Open, moment
 from rota.explain.reasons import Said, said
 from rota.explain.rebalance import Ending
 from rota.history import Event, Kind, Source
@@ -68,10 +68,13 @@ class ByClient:
             one.note(named(group, event))
 
     def _joined(self, group: Group, event: Event) -> None:
-        before, one = name(group, event), group.open
+        before, one = name(group, replace(event, member="")), group.open
         if event.member:
             _know(group, event)
         who = name(group, event)
+        if one is not None and _into_the_same(group, one, event):
+            _taken_in(group, one, event, before, who)
+            return
         if one is not None and not one.by_broker and _older(one.to_generation, event.generation):
             self._close(group, one, event)
         one = self._opened(group, event)
@@ -80,6 +83,7 @@ class ByClient:
         if one.joined is None:
             one.joined = moment(event, group.seen)
         one.to_generation = event.generation if one.to_generation is None else one.to_generation
+        one.from_empty = one.from_empty or event.generation == 1
         group.protocol = str(event.data.get("protocol") or group.protocol)
         _sizes(group, one, event)
         one.note(event)
@@ -92,6 +96,7 @@ class ByClient:
         _know(group, event)
         if group.open is not None:
             _renamed(group, group.open, before, event.member)
+        self._sign(group, event)
 
     def _finding(self, group: Group, event: Event) -> None:
         """A client looks for the coordinator; that it moved is one of many reasons for that."""
@@ -173,6 +178,35 @@ class ByClient:
     def _close(self, group: Group, one: Open, event: Event) -> None:
         ending = Ending.OVERTAKEN if one.settling else Ending.ASSIGNED
         self._end(group, ending, moment(event, group.seen))
+
+
+def _into_the_same(group: Group, one: Open, event: Event) -> bool:
+    """Whether a JoinGroup was answered with the generation that goes on: nobody else rebalances."""
+    return (
+        not one.by_broker
+        and one.joined is None
+        and event.generation is not None
+        and event.generation == group.generation
+    )
+
+
+def _taken_in(group: Group, one: Open, event: Event, before: str, who: str) -> None:
+    """A member is in the generation that goes on: a static one that came back, where another id had its
+    place."""
+    for names in (one.settling, one.awaited, group.settling):
+        names -= {before, who}
+    one.rejoined.pop(before, None)
+    one.rejoined.pop(who, None)
+    if not one.settling:
+        group.open = None
+        for told in one.events:
+            if told.kind in QUIET:
+                group.remember(told)
+    roster = group.roster or {}
+    old = next((member for member, instance in roster.items() if instance and instance == event.instance), "")
+    if old and old != event.member:
+        group.roster = {one: of for one, of in roster.items() if one != old} | {event.member: event.instance}
+        group.remember(replace(event, kind=Kind.REPLACED, data={"old_member": old}))
 
 
 def _joins_anew(one: Open, who: str, event: Event) -> bool:

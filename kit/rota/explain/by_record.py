@@ -30,7 +30,8 @@ class ByRecord:
         members = list(_members(event))
         sessions = {one["member"]: one.get("session_ms") for one in members}
         group.sessions |= {member: ms for member, ms in sessions.items() if isinstance(ms, int)}
-        group.sessions = {member: ms for member, ms in group.sessions.items() if member in sessions}
+        there = sessions.keys() | (group.roster or {}).keys()  # who is gone may be told of only now
+        group.sessions = {member: ms for member, ms in group.sessions.items() if member in there}
         lasting = [one["rebalance_ms"] for one in members if isinstance(one.get("rebalance_ms"), int)]
         group.longest_ms = max(lasting, default=group.longest_ms)
         group.protocol = str(event.data.get("protocol") or group.protocol)

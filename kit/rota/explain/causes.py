@@ -319,14 +319,14 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "gone", "A member is gone", needs(Sign.GONE),
-        "{who} is not in the next generation",
+        "the next generation is without {who}",
         "join.complete-phase",
         (),
         unseen="how it went: whether it left, failed or did not come in time",
     ),
     Cause(
         "new", "A new member", needs(Sign.CAME),
-        "{who} is in the next generation and was not in the one before",
+        "the next generation has {who}, and the one before had not",
         "join.complete-phase",
         (),
         unseen="when it came and how long the others waited",

@@ -17,6 +17,9 @@ from rota.history import Event, Kind
 GAP = 90.0
 """Seconds of quiet after which a rebalance is a story of its own."""
 
+BURST = 10.0
+"""Seconds within which members that come do so together; the first ones are those of the first rebalance."""
+
 KEPT = 12
 """Rebalances of an incident that are kept, beside the last ones."""
 
@@ -99,10 +102,15 @@ class Incident:
         family = _family(rebalance)
         if family in ("following", "quiet") or said(rebalance.reason) is Said.FOLLOW_UP:
             return True
-        if family == "coming":
-            return True  # somebody comes after others went, or as others did
+        if family == "coming":  # somebody comes after others went, or at the time when others do
+            others_come = not self.rebalances[0].from_empty and _at_once(last.ended, begins)
+            return bool(self.kinds & DEPARTING) or others_come
         known = self.kinds & DEPARTING and any(self.seen.knows(one) for one in _gone(rebalance))
         return (family in self.kinds and family != UNTOLD.name) or bool(known)
+
+
+def _at_once(ended: float | None, begins: float | None) -> bool:
+    return ended is None or begins is None or begins - ended <= BURST
 
 
 def _family(rebalance: Rebalance) -> str:

@@ -180,7 +180,7 @@ class Seen:
             yield from self._left(event)
         elif kind is Kind.POLL_LATE:
             yield Sign.LATE_POLL
-        elif kind is Kind.JOINED:
+        elif kind in (Kind.JOINED, Kind.ID_GIVEN):  # an id is given to newcomers alone
             yield from self._joined(event)
         elif kind is Kind.REPLACED:
             yield Sign.REPLACED
@@ -214,13 +214,12 @@ class Seen:
         if _waited_too_long(event, rebalance):
             yield Sign.NEW_LATE
             return
-        known = self._is_over(event.member)
+        again = self._is_over(event.member)  # told by another source too
         yield Sign.SESSION_OVER
         if event.instance:
             self._instances_over.add(event.instance)
         yield from self._gone(event.member)
-        # Of one that several sources tell of one session ran out, and not several.
-        if event.at is not None and not known:
+        if event.at is not None and not again:
             self._failures.append(event.at)
             while event.at - self._failures[0] > TOGETHER:
                 self._failures.popleft()

@@ -90,7 +90,7 @@ def timeline(one: Diagnosis) -> Markup | None:
     rows = _rows(told)
     shown, more = rows[:ROWS], len(rows) - ROWS
     height = TOP + ROW * (len(shown) + 1) + 6
-    drawn = [_axis(scale, height), _group_row(one, told, scale)]
+    drawn = [_axis(scale, height), _group_row(told, scale)]
     drawn += [_member_row(row, told, scale, TOP + ROW * number) for number, row in enumerate(shown, 1)]
     picture = element(
         "svg", element("title", one.headline), *drawn, viewBox=f"0 0 {WIDTH} {height}",
@@ -139,15 +139,20 @@ def _axis(scale: _Scale, height: int) -> Markup:
         x = scale.x(at)
         words = datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
         drawn.append(element("line", x1=x, x2=x, y1=TOP - 8, y2=height - 4, class_="tick"))
+        if x > WIDTH - 40:
+            continue  # the words would be cut
         drawn.append(element("text", words, x=x, y=TOP - 13, text_anchor="middle", class_="when"))
     return joined(*drawn)
 
 
-def _group_row(one: Diagnosis, told: Sequence[Rebalance], scale: _Scale) -> Markup:
-    drawn = [_label("the group", TOP, whole=True), _bar("stable", scale.since, scale.until, TOP, scale)]
+def _group_row(told: Sequence[Rebalance], scale: _Scale) -> Markup:
+    first, last = told[0], told[-1]
+    since = first.began if first.from_empty and first.began is not None else scale.since
+    until = last.ended if last.ending is Ending.EMPTY and last.ended is not None else scale.until
+    drawn = [_label("the group", TOP, whole=True), _bar("stable", since, until, TOP, scale)]
     for each in told:
         drawn += _phases(each, TOP, scale, scale.since, scale.until)
-        if each.began is not None:
+        if each.began is not None and each.ending is not Ending.QUIET:
             drawn.append(_number(each, scale.x(each.began)))
     return joined(*drawn)
 
