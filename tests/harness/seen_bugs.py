@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.hunted_bugs import cell, summary, unfound_bugs
 from rota.conformance.out_of_reach import OUT_OF_REACH
 from rota.mutants.core import CoreBug, core_bugs
 
@@ -74,6 +75,10 @@ mends, as rota. A *violation* breaks what clients depend on, the others are devi
 This page is written by `python tests/harness/bitten.py`, which also holds the bugs to the other direction: it
 replays what every case makes the server ask of its coordinator to a coordinator that has the bug. What then
 differs, differs only in cases whose dialogues ask for the bug's rule.
+
+Nobody thought of a bug when walks were made (`rota conform --generate`): the last column says the how manyth
+walk of a run of a minute finds it, with the seeds 1, 2 and 3, in virtual time, where a walk has the server to
+itself and may kill it. `python tests/harness/walk_hunt.py` measures it.
 """
 
 VERDICTS = {"fail": "violation", "died": "violation, it dies", "lenient": "deviation", "noted": "noted"}
@@ -81,7 +86,7 @@ VERDICTS = {"fail": "violation", "died": "violation, it dies", "lenient": "devia
 
 def page() -> str:
     """The page of the bugs on the wire."""
-    return "\n".join((HEAD, *_summary(), *_table(), *_not_seen(), ""))
+    return "\n".join((HEAD, *_summary(), *_table(), *_not_walked(), *_not_seen(), ""))
 
 
 def _summary() -> Iterator[str]:
@@ -94,15 +99,28 @@ def _summary() -> Iterator[str]:
         f"{len(unseen_bugs())} are out of a client's reach."
     )
     yield ""
+    yield from summary()
+    yield ""
 
 
 def _table() -> Iterator[str]:
-    yield "| rule | bug | seen by | verdict |"
-    yield "|---|---|---|---|"
+    yield "| rule | bug | seen by | verdict | walks |"
+    yield "|---|---|---|---|---|"
     bugs = core_bugs()
     for one in seen_bugs():
         bug = bugs[one.bug]
-        yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | `{one.case}` | {VERDICTS[one.verdict]} |"
+        verdict = VERDICTS[one.verdict]
+        yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | `{one.case}` | {verdict} | {cell(bug.name)} |"
+
+
+def _not_walked() -> Iterator[str]:
+    yield ""
+    yield "## Not found by walks"
+    yield ""
+    yield "| bug | why |"
+    yield "|---|---|"
+    for bug, why in unfound_bugs().items():
+        yield f"| {bug} | {why} |"
 
 
 def _not_seen() -> Iterator[str]:
