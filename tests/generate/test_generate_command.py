@@ -103,3 +103,17 @@ def test_failures_are_grouped_by_cause_and_kept(tmp_path):
     saved = read_saved(tmp_path, "1-1")
     assert (saved.plan, saved.cause, saved.settings) == (fails[0].played.plan, ("c",), {"group.max.size": 3})
     assert told.as_json()["walks"]["failures"][0]["runs"] == "4 of 5 runs"
+
+
+def test_many_causes_are_told_in_a_table_and_the_first_of_them_in_full():
+    """One cause alone is told in full; of seven each has its line, with the walk that shows it again."""
+    fails = [walked(n, Verdict.FAIL, rule=f"rule.{n}", why=f"why {n}", cause=(f"{n}",)) for n in range(7)]
+    failures = [Failure(one, (one.id,) * (n + 1), n or None) for n, one in enumerate(fails)]
+    told = "\n".join(seen(tally_of(*fails), failures).lines())
+    assert [n for n in range(7) if f" rule.{n}  walk " in told] == [0, 1, 2, 3, 4]
+    rows = [line.split() for line in told.splitlines() if " rule." in line and "  walk " not in line]
+    assert rows[0] == ["1", "rule.0", "1-0", "why", "0"]
+    assert rows[6] == ["7", "rule.6", "6", "of", "5", "1-6", "why", "6"]
+    alone = "\n".join(seen(tally_of(fails[0]), failures[:1]).lines())
+    assert " rule.0  walk " in alone
+    assert "replay" not in alone

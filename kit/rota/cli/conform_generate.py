@@ -99,9 +99,10 @@ class Asked:
         else:
             for line in seen.lines():
                 click.echo(line)
-            for failure in seen.failures:
+            for failure in seen.failures[:1]:
                 words = ("--target", seen.target, "--replay", failure.walked.id, *self.given)
-                click.echo(f"again: rota conform {shlex.join(words)}")
+                others = "" if len(seen.failures) == 1 else "    (or another walk of the table)"
+                click.echo(f"again: rota conform {shlex.join(words)}{others}")
         return keep(files, CODES.get(seen.verdict, UNDECIDED))
 
     def replay(self, name: str) -> int:

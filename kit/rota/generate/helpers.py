@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 
 from rota.generate.aftermath import Harm
 from rota.generate.cast import Terms
@@ -66,11 +66,15 @@ def drawn(seed: int, terms: Terms, profile: Profile) -> Iterator[Plans]:
 
 @contextmanager
 def _processes(number: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are ended with the block, whatever they do then: nobody needs their plans any more."""
+    others = set(active_children())
     with ProcessPoolExecutor(number, get_context("spawn"), _deaf) as pool:
         try:
             yield pool
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(active_children()) - others:
+                process.terminate()
 
 
 def _deaf() -> None:

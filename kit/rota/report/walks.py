@@ -10,10 +10,12 @@ from rota.conformance.out_of_reach import OUT_OF_REACH
 from rota.generate.bystander import HARMED
 from rota.generate.run import MOST_UNDECIDED, Failure, Tally
 from rota.generate.saved import failure_object
+from rota.generate.shrink import RUNS
 from rota.generate.told import dialogue
 from rota.report.events import CONFORMS, INTERRUPTED, UNDECIDED, VIOLATED
 from rota.report.format import coloured, counted, wrapped
 from rota.report.identity import Identity
+from rota.report.table import Column, Table, names
 from rota.spec import RULES
 
 SCHEMA = 1
@@ -22,6 +24,9 @@ COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTE
 
 RESTARTED = frozenset({"loading.load"})
 """Rules that walks come to where they restart the target."""
+
+IN_FULL = 5
+"""How many causes are told with their dialogues, which fill a screen each."""
 
 NOT_WALKED: Mapping[str, str] = {
     **OUT_OF_REACH,
@@ -99,9 +104,10 @@ class WalksSeen:
         }
 
     def lines(self) -> Iterator[str]:
-        """For people: each cause with its shortest dialogue, what was reached, the verdict."""
-        for failure in self.failures:
+        """For people: causes with their shortest dialogues, all in a table, what was reached, the verdict."""
+        for failure in self.failures[:IN_FULL]:
             yield from told_failure(failure)
+        yield from _table(self.failures)
         for death in self.tally.died:
             yield wrapped("died: ", death.told)
         yield from self._beside()
@@ -136,6 +142,24 @@ class WalksSeen:
         restarts = f", {counted(tally.restarts, 'restart')}" if tally.restarts else ""
         died = f", died {counted(len(tally.died), 'time')}" if tally.died else ""
         return f"{word}: {self.target}: {counts}{causes}, {undecided}{restarts}{died}, {self.seconds:.0f} s"
+
+
+def _table(failures: Sequence[Failure]) -> Iterator[str]:
+    """A line for each cause; nothing where one alone was told in full."""
+    if len(failures) < 2:
+        return
+    ids = names("replay", [one.walked.id for one in failures])
+    rules = names("rule", [one.walked.rule for one in failures])
+    table = Table([Column("met", 3), rules, Column("fails", 6), ids, Column("seen", words=True, gap=2)])
+    yield table.head()
+    for one in failures:
+        fails = "" if one.runs is None else f"{one.runs} of {RUNS}"
+        walked = one.walked
+        cells = {"met": str(len(one.met)), "rule": walked.rule, "fails": fails, "replay": walked.id}
+        yield table.row({**cells, "seen": walked.why})
+    if len(failures) > IN_FULL:
+        yield f"In full are the first {IN_FULL}, which were met most often; `--replay` shows another."
+    yield ""
 
 
 def told_failure(failure: Failure) -> Iterator[str]:
