@@ -10,6 +10,9 @@ from harness.extremes import DEAR, STRETCH
 from harness.mutated_frames import main, report, run_segment, wrong
 from rota.server.groups import GroupService
 
+LARGE = 64 << 20
+"""Bytes that no allocator has ready from before."""
+
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
@@ -51,13 +54,12 @@ def test_planted_bug_a_frame_that_holds_the_loop(monkeypatch):
 
 def test_planted_bug_a_frame_that_costs_much(monkeypatch):
     def large(self, body, context):
-        bytearray(2 * DEAR).find(b"x")
+        assert len(b"x" * LARGE) == LARGE
         context.reply({"error_code": 25})
 
     monkeypatch.setattr(mutated_frames, "SEGMENT", 200)
     monkeypatch.setattr(GroupService, "_heartbeat", large)
-    (found,) = wrong(run_segment(7))
-    assert "MiB at its peak" in found
+    assert any("MiB at its peak" in fault for fault in wrong(run_segment(7)))
 
 
 def test_a_run_goes_on_behind_its_last_segment(tmp_path, monkeypatch, capsys):

@@ -14,7 +14,7 @@ from kafka.protocol.admin import configs, topics
 from kafka.protocol.consumer import fetch, group, offsets
 from kafka.protocol.producer import produce
 
-from rota.wire import api, decode_request, decode_response, encode_request, encode_response, schema
+from rota.wire import WireError, api, decode_request, decode_response, encode_request, encode_response, schema
 
 MODULES = {
     "Produce": produce,
@@ -114,5 +114,5 @@ def test_planted_errors_are_found(slip, bodies, monkeypatch):
     assert text.count(old) == 1
     wrong = schema.parse(text.replace(old, new))
     monkeypatch.setattr(schema, "apis", lambda: {wrong.name: wrong, wrong.key: wrong})
-    with pytest.raises((AssertionError, AttributeError, TypeError)):
+    with pytest.raises((AssertionError, AttributeError, TypeError, WireError)):
         compare(name, version, kind, bodies, phases=[Phase.generate], report_multiple_bugs=False)
