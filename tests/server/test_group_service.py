@@ -4,7 +4,7 @@ import pytest
 
 from rota.coordinator import CoordinatorConfig, GroupCoordinator, TimerId
 from rota.server.groups import GroupService
-from rota.server.timers import LoopTimers
+from rota.server.timers import AGAIN_MS, LoopTimers
 
 JOIN = {
     "group_id": "g",
@@ -261,6 +261,14 @@ def test_what_a_timer_arms_without_delay_fires_too(timers):
     timers.then["a"] = lambda: timers.timers.arm("b", 0)
     timers.loop.advance(0.010)
     assert timers.names() == ["a", "b"]
+
+
+def test_a_timer_that_arms_itself_without_delay_leaves_the_loop_alone(timers):
+    """As that of a join phase that nobody can lead, where a client wants a rebalance timeout of nothing."""
+    timers.then["a"] = lambda: len(timers.fired) < 10_000 and timers.timers.arm("a", 0)
+    timers.timers.arm("a", 0)
+    timers.loop.advance(1)
+    assert len(timers.fired) == pytest.approx(1000 / AGAIN_MS, abs=1)
 
 
 def test_a_timer_without_delay_waits_for_the_next_turn(timers):

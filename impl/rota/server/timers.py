@@ -23,6 +23,12 @@ FIRING_SECONDS = 0.005
 """How long timers fire in one iteration of the event loop."""
 
 
+AGAIN_MS = 10
+"""A timer that its own firing arms again is due no sooner than after this. A client may ask for a rebalance
+timeout of nothing, and a join phase that nobody can lead begins anew whenever that is over.
+"""
+
+
 def wall_clock_ms() -> int:
     """Milliseconds since 1970, as records and retention count them."""
     return time_ns() // 1_000_000
@@ -47,6 +53,7 @@ class LoopTimers(Generic[T]):
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_ms: float = inf  # when the handle calls; `inf` without one
         self._grace_ms = 0.0  # until then no timer fires
+        self._firing: T | None = None
 
     def arm(self, timer_id: T, delay_ms: int, now: float | None = None) -> None:
         """Fire after a delay, counted from now; an armed timer of the same id is replaced.
@@ -54,6 +61,8 @@ class LoopTimers(Generic[T]):
         Without a delay the timer is due in the loop's next iteration. Who arms many asks for `now` once.
         """
         now = self.now() if now is None else now
+        if timer_id == self._firing:
+            delay_ms = max(delay_ms, AGAIN_MS)
         # What is left of the millisecond that has begun does not count.
         deadline_ms = ceil(now) + delay_ms if delay_ms > 0 else int(now)
         self._wheel.arm(timer_id, deadline_ms)
@@ -79,10 +88,12 @@ class LoopTimers(Generic[T]):
         end = self._loop.time() + FIRING_SECONDS
         try:
             while now >= self._grace_ms and (timer_id := self._wheel.pop(now_ms)) is not None:
+                self._firing = timer_id
                 self._fire(timer_id)
                 if self._loop.time() >= end:
                     break
         finally:
+            self._firing = None
             self._wake(self._wheel.next_due_ms())
 
     def _wake(self, at_ms: int | None) -> None:

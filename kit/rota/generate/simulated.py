@@ -30,7 +30,7 @@ from rota.spec.versions import as_sent
 Pair = tuple[str, str]
 """A rule's slug, and the state of the group when it was used."""
 
-LEAST_MS = 20
+LEAST_MS = 10
 """A timer that its own rule has armed anew is due no sooner than after this. That of a join phase that nobody
 could lead is, and with a timeout of nothing it would never let time pass.
 """
