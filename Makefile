@@ -188,7 +188,7 @@ extremes: $(VENV)/ready-test
 frames: $(VENV)/ready-test
 	$(BIN)/python tests/harness/mutated_frames.py --out $(OUT)/frames.jsonl
 
-# Which planted bugs of the coordinator walks find, with three seeds: a quarter of an hour of two processors; goes on where it
+# Which planted bugs of the coordinator walks find, with three seeds: five minutes of two processors; goes on where it
 # was ended. `make hunt-walks HUNT="--seeds 1 BUG"`: only that.
 hunt-walks: $(VENV)/ready-test
 	PYTHONPATH=tests $(BIN)/python tests/harness/walk_hunt.py --lines $(OUT)/hunt.jsonl $(HUNT)
