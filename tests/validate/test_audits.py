@@ -41,7 +41,7 @@ def stored(generation, *members, leader=None, origin=0, protocol="range"):
 def round_of(generation, members=1, leader="m"):
     """The lines of one rebalance."""
     return (
-        (Kind.PREPARING, generation - 1, {"state": "Stable" if generation > 1 else "Empty"}),
+        (Kind.PREPARING, generation - 1, {"state": "PreparingRebalance"}),  # Kafka tells what it is by then
         (Kind.STABILIZED, generation, {"data": {"members": members}}),
         (Kind.ASSIGNMENT, generation, {"member": leader, "data": {"members": members}}),
     )
@@ -73,7 +73,7 @@ PLANTED = {
     ),
     "prepared twice": (
         "state.legal-transition",
-        log(*round_of(3), (Kind.PREPARING, 3, {"state": "PreparingRebalance"})),
+        log(*round_of(3), *[(Kind.PREPARING, 3, {"state": "PreparingRebalance"})] * 2),
     ),
     "two leaders": (
         "join.one-leader-per-generation",

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from harness import scenes
 from harness.judged_frames import judged, shifted, terms_of, with_a_gap
 from harness.recorded_frames import recorded
+from rota.conformance.targets.target import DEFAULTS
 from rota.history import Kind
 from rota.mutants.core import core_bugs, planted
 from rota.validate.account import Account
 from rota.validate.groups import BEFORE
 from rota.validate.recordings import UNASKED, Recordings
-from rota.validate.terms import LIMITS
+from rota.validate.terms import LIMITS, Terms
 
 PROFILES = ("rota", "kafka-4.x")
 NAMES = [scene.__name__ for scene in scenes.SCENES]
@@ -47,6 +48,23 @@ def test_a_sound_recording_holds(name, profile, fresh):
     account = judged(events, terms_of(profile, fresh=fresh))
     assert account.verdict == "holds", account.violations or account.undecided
     assert account.judged >= 0.5 * len(events)
+
+
+KAFKAS = Terms(fresh=True)
+"""By Kafka's defaults, which the server of the scenes does not run with."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_rests_on_a_setting_that_nobody_gave_is_no_violation(name):
+    """Nobody knows whether the broker runs with it, and what says so names it."""
+    assumed = replace(KAFKAS, assumed=frozenset(DEFAULTS))
+    account = judged(frames(name, "kafka-4.x"), assumed)
+    assert account.verdict != "violated", account.violations
+    assert all("nobody gave" in cause for _, cause in account.undecided)
+
+
+def test_what_rests_on_a_setting_that_was_given_is_a_violation():
+    assert {judged(frames(name, "kafka-4.x"), KAFKAS).verdict for name in NAMES} >= {"violated"}
 
 
 @pytest.mark.parametrize("name", FOUND)

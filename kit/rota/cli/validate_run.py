@@ -61,6 +61,7 @@ class Run:
             fresh=self.options.fresh,
             since=self.options.start(),
             group=self.options.group,
+            assumed=frozenset(DEFAULTS) - known.keys(),
         )
         validation = Validation(terms)
         try:

@@ -25,13 +25,14 @@ class _Told:
     """What a log has told of a group since its coordinator has it."""
 
     partition: object = None
+    preparing: bool = False
     generation: int | None = None
     members: int | None = None
     leader: str = ""
     lines: list[str] = field(default_factory=list)
 
     def forget(self) -> None:
-        self.generation = self.members = None
+        self.preparing, self.generation, self.members = False, None, None
         self.leader, self.lines = "", []
 
 
@@ -106,7 +107,9 @@ class Logs:
 
     def _preparing(self, told: _Told, event: Event, generation: int) -> tuple[str, str] | None:
         known, told.generation, told.leader = told.generation, generation, ""
-        if event.state == "PreparingRebalance":
+        again, told.preparing = told.preparing, True
+        # The state in the line says nothing: the line is written when it has changed.
+        if again and generation == known:
             return "state.legal-transition", "a rebalance is prepared while one is being prepared"
         if known is not None and 0 < generation < known:
             return _GROWS, f"a rebalance is prepared in generation {generation}, after generation {known}"
@@ -114,6 +117,7 @@ class Logs:
 
     def _completed(self, told: _Told, event: Event, generation: int) -> tuple[str, str] | None:
         known, told.generation, told.leader = told.generation, generation, ""
+        told.preparing = False
         told.members = event.data.get("members") if event.kind is Kind.STABILIZED else 0
         if known is not None and generation == known:
             return _GROWS, f"generation {generation} begins a second time"
@@ -122,7 +126,7 @@ class Logs:
         return None
 
     def _assigned(self, told: _Told, event: Event, generation: int) -> tuple[str, str] | None:
-        known, leader = told.generation, told.leader
+        known, leader, told.preparing = told.generation, told.leader, False
         if known is not None and generation != known:
             told.generation = max(known, generation)
             if generation < known:

@@ -19,6 +19,7 @@ from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
 from rota.validate.frames import BESIDE, MOVED, codes_of, without_refused
+from rota.validate.settings import assumed_behind
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
 from rota.validate.waiting import Beginning, Waiting
@@ -255,6 +256,10 @@ class Watched:
             self._lose(RESTARTED)
         elif len(self._sources) > 1:
             self._lose(SEVERAL)
+        elif names := assumed_behind(
+            rule_of(found), self._stretch.judge.run.before_last, self._terms.assumed
+        ):
+            self._lose(f"it rests on {names}, which nobody gave: say with --set what the broker runs with")
         else:
             self._violated(self._stretch, found)
 

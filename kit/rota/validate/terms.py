@@ -17,7 +17,8 @@ LIMITS = Limits(narrow=True, forgives=FORGIVEN)
 class Terms:
     """profile and config, of the coordinator; lateness: seconds by which recorded moments may be too late, or
     the recorder's own; fresh: whether the groups did not exist before the first event; looks: whether the
-    coordinator may look for what has expired; since: what is before that second is passed over.
+    coordinator may look for what has expired; since: what is before that second is passed over; assumed: the
+    broker's settings that nobody gave, by name.
     """
 
     profile: Profile = KAFKA_4
@@ -28,3 +29,4 @@ class Terms:
     looks: bool = True
     since: float | None = None
     group: str = ""
+    assumed: frozenset[str] = frozenset()

@@ -1,0 +1,32 @@
+"""Settings that nobody gave: what rests on one of them is no violation, since the broker may have another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from rota.conformance.dialogues.broker_settings import (
+    INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
+    MAX_SIZE,
+    MIN_SESSION,
+)
+from rota.linearise.states import State
+
+OF_RULES = {
+    "join.invalid-session-timeout": (MIN_SESSION, MAX_SESSION),
+    "join.group-max-size-reached": (MAX_SIZE,),
+    "offsets.metadata-too-large": (MAX_METADATA,),
+}
+"""Slug of a rule → the settings by which it decides."""
+
+
+def assumed_behind(rule: str, states: Iterable[State], assumed: Collection[str]) -> str:
+    """What is assumed, by names, and a violation rests on. Empty: nothing.
+
+    rule: that is broken; states: in which the coordinator may have been; assumed: settings nobody gave.
+    """
+    names = [*OF_RULES.get(rule, ())]
+    if any(state.group is not None and state.group.initial_join is not None for state in states):
+        names.append(INITIAL_DELAY)
+    return " or ".join(name for name in names if name in assumed)
