@@ -8,27 +8,15 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import UsageError, nearly
-from rota.cli.explain_options import OPTIONS as OF_SOURCES
-from rota.cli.explain_options import ExplainOptions
 from rota.cli.options import PROFILE
-from rota.reading import ReadOptions
+from rota.cli.source_options import OF_SOURCES, SourceOptions
 from rota.spec import PROFILES
-
-READING = 6
-"""How many of the options of `rota explain` say how sources are read."""
 
 
 @dataclass(frozen=True)
-class ValidateOptions:
+class ValidateOptions(SourceOptions):
     """As given."""
 
-    format: str | None = None
-    time_format: str | None = None
-    zone: str | None = None
-    layout: str | None = None
-    skews: tuple[str, ...] = ()
-    ports: tuple[int, ...] = ()
-    config: Path | None = None
     profile: str = "kafka-4.x"
     group: str = ""
     since: str | None = None
@@ -36,17 +24,9 @@ class ValidateOptions:
     settings: tuple[str, ...] = ()
     forgive: float = 2.0
 
-    def _sources(self) -> ExplainOptions:
-        read = (self.format, self.time_format, self.zone, self.layout, self.skews, self.ports)
-        return ExplainOptions(*read, since=self.since, config=self.config)
-
-    def reading(self) -> ReadOptions:
-        """How sources are read. Errors: UsageError."""
-        return self._sources().reading()
-
     def start(self) -> float | None:
         """From when on is judged. Errors: UsageError."""
-        return self._sources().span()[0]
+        return self.moments({"--since": self.since})[0]
 
     def checked(self) -> None:
         """Errors: UsageError for a profile that there is not."""
@@ -58,7 +38,7 @@ class ValidateOptions:
 
 
 OPTIONS = (
-    *OF_SOURCES[:READING],
+    *OF_SOURCES,
     click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
                  help="TLS and SASL for kafka://HOST:PORT, by Kafka's client properties."),
     PROFILE,
