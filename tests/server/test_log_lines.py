@@ -1,6 +1,8 @@
 """Each event of a group is one line of the log, with the words by which it is known in Kafka's."""
 
 import logging
+import subprocess
+import sys
 from typing import get_args
 
 import pytest
@@ -402,3 +404,18 @@ def test_steps_that_change_nothing_tell_nothing(story):
     story.ask("OffsetFetch", 8, groups=[])
     story.ask("DescribeGroups", 5, groups=["g"])
     assert story.lines() == []
+
+
+HOST = """
+from logging import getLogger
+from rota.server import running
+
+with running():
+    getLogger("rota.server.timers").warning("said by the server")
+"""
+"""A program that has a server and says nothing of where its log goes."""
+
+
+def test_a_program_that_does_not_ask_for_the_log_is_not_written_to():
+    said = subprocess.run((sys.executable, "-c", HOST), capture_output=True, text=True, check=True)
+    assert (said.stdout, said.stderr) == ("", "")

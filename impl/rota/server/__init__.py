@@ -5,7 +5,11 @@ All is in memory, but for the groups if there is a folder to keep them in.
 The only place with sockets, clocks and random numbers. `running` is for tests and the kit, `controlled` for
 tests of clients, which hold the server in hand; `serve` is for the command line, `Server` for programs that
 have an event loop already.
+
+What the server logs goes where the program that hosts it sends it (`logging`), and nowhere if it says nothing.
 """
+
+import logging
 
 from rota.server.broker import Server, running, serve
 from rota.server.controlled import ControlledBroker, controlled
@@ -29,3 +33,5 @@ __all__ = [
     "running",
     "serve",
 ]
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
