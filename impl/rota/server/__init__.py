@@ -6,7 +6,7 @@ The only place with sockets, clocks and random numbers. `running` is for tests a
 tests of clients, which hold the server in hand; `serve` is for the command line, `Server` for programs that
 have an event loop already.
 
-What the server logs goes where the program that hosts it sends it (`logging`), and nowhere if it says nothing.
+What the server logs goes where the program that hosts it sends it (`logging`), and nowhere unasked.
 """
 
 import logging
