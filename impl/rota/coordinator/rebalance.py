@@ -111,8 +111,9 @@ def _start_generation(step: Step, group: Group) -> None:
     step.note("stabilized", group, group.leader or "")
     waiting = group.parked_joins.take_all()
     for member in group.members_by_id():
-        if member.member_id in waiting:
-            step.reply(waiting[member.member_id], generation_reply(group, member))
+        parked = waiting.get(member.member_id)
+        if parked is not None:
+            step.reply(parked, generation_reply(group, member))
         member.is_new = False
         restart_session(step, group, member)
     start_sync_timer(step, group)
