@@ -3,8 +3,16 @@
 import pytest
 
 from harness.lines import Lines
-from rota.coordinator import Arm, Cancel, CoordinatorConfig, Effects, GroupCoordinator, TimerId
-from rota.server.groups import GroupService
+from rota.coordinator import (
+    Arm,
+    Cancel,
+    CoordinatorConfig,
+    Effects,
+    GroupCoordinator,
+    HeartbeatReply,
+    TimerId,
+)
+from rota.server.groups import ANSWERED_AT_ONCE, GroupService
 from rota.server.timers import AGAIN_MS, LoopTimers
 
 JOIN = {
@@ -304,6 +312,15 @@ def test_the_timers_of_a_large_group_cost_a_few_lines_each():
     with Lines() as lines:
         world.service._do(again)
     assert lines.count < 12 * MANY
+
+
+@pytest.mark.parametrize(("answers", "told"), [(ANSWERED_AT_ONCE, ANSWERED_AT_ONCE), (MANY, 0)])
+def test_what_answers_many_has_no_part_in_the_turn_of_the_loop_in_which_it_is_made(world, answers, told):
+    contexts = [Context() for _ in range(answers)]
+    world.service._do(Effects(replies=tuple((each, HeartbeatReply()) for each in contexts)))
+    assert sum(len(each.replies) for each in contexts) == told
+    world.loop.turn()
+    assert [len(each.replies) for each in contexts] == [1] * answers
 
 
 def test_what_a_timer_arms_without_delay_fires_too(timers):

@@ -322,7 +322,7 @@ class GroupService:
         if len(effects.replies) <= ANSWERED_AT_ONCE:
             self._answer(effects.replies)
         else:
-            self._answers.add(self._answered(effects.replies))
+            self._answers.add(self._answered(effects.replies), at_once=False)
 
     def _set(self, timers: tuple[Arm | Cancel, ...]) -> None:
         now = self._timers.now()
