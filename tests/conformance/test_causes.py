@@ -107,6 +107,30 @@ def test_a_death_and_a_wrong_answer_are_two_causes_though_of_one_rule() -> None:
     }
 
 
+def unrefused(id: str, words: str, who: str = '""') -> CaseResult:
+    """A list of protocols that is to be refused, and of which the target dies."""
+    wanted = answered("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL (23)")
+    return result(id, Verdict.DIED, wanted, words, request=f"JoinGroup v5  member_id {who}")
+
+
+def test_of_what_a_target_dies_that_should_have_refused_a_request_does_not_matter() -> None:
+    segfault, stranger = (
+        "the process ended with signal SIGSEGV, 3 s after the last line",
+        '"never-handed-out"',
+    )
+    empty = [
+        unrefused("join.inconsistent-protocol.no-protocols", segfault),
+        unrefused("join.inconsistent-protocol.empty-lists.empty", ABORT),
+    ]
+    abort = result("voting.tally.majority", Verdict.DIED, "an answer", ABORT)
+    other = unrefused("join.unknown-group.refused", segfault, stranger)
+    assert {cause.name: cause.cases for cause in causes([*empty, abort, other])} == {
+        "join.inconsistent-protocol (dies)": tuple(one.case.id for one in empty),
+        "voting.tally (dies)": (abort.case.id,),
+        "join.unknown-group (dies)": (other.case.id,),
+    }
+
+
 def silence(id: str, *steps: str, verdict: Verdict = Verdict.FAIL) -> CaseResult:
     """A member's JoinGroup that is not answered, after these requests."""
     lines = [

@@ -1,9 +1,9 @@
 """Failures grouped by their first causes: one rule each, and what else breaks because of it.
 
 Of a case that deviates its evidence is how it deviated first: the target's last words, or which error was
-required and which answer came to what sort of request. Cases with the same evidence have the same cause, and
-its rule is that of the simplest of them. What could not be judged since a rule is broken in the steps that
-lead to it belongs to that rule's cause. Nothing here depends on the order of the results.
+required and which answer, or death, came to what sort of request. Cases with the same evidence have the same
+cause, and its rule is that of the simplest of them. What could not be judged since a rule is broken in the
+steps that lead to it belongs to that rule's cause. Nothing here depends on the order of the results.
 """
 
 from __future__ import annotations
@@ -194,16 +194,18 @@ def _needed(deviating: Sequence[CaseResult]) -> str:
 def evidence(result: CaseResult) -> Evidence:
     """How a case deviated first.
 
-    For a death the last words. Where one error was required and another one came the API does not matter: a
-    broker has one place that says so. What is required in vain of a request is told apart by its API and by
-    who asks: somebody without an id, with a strange one, or a member. That an answer without an error does
-    not come, or comes when it should not, says little, so there the steps before must be the same too. All
-    else speaks for the case's own rule alone.
+    For a death the last words; but where a request was to be refused, that request: what becomes of a target
+    that takes what it should not may depend on what its memory holds. Where one error was required and
+    another one came the API does not matter: a broker has one place that says so. What is required in vain of
+    a request is told apart by its API and by who asks: somebody without an id, with a strange one, or a
+    member. That an answer without an error does not come, or comes when it should not, says little, so there
+    the steps before must be the same too. All else speaks for the case's own rule alone.
     """
-    if result.deviation is Verdict.DIED:
-        return "died", _VARIES.sub("#", result.actual)
     wanted, got = _outcome(result.expected), _outcome(result.actual)
     api, asked = _asked(result)
+    if result.deviation is Verdict.DIED:
+        refusal = wanted not in ("", NONE, SILENCE)
+        return ("died", wanted, api, asked) if refusal else ("died", _VARIES.sub("#", result.actual))
     if not wanted or not got or wanted == got:
         return "rule", result.case.rule
     if NONE not in (wanted, got) and SILENCE not in (wanted, got):
