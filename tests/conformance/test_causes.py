@@ -149,6 +149,27 @@ def test_a_missing_answer_says_little_unless_the_steps_were_the_same() -> None:
     assert len(causes(other)) == 2
 
 
+def asked_again_and_again(id: str, polls: int, other: str) -> CaseResult:
+    """A member's SyncGroups that keep it alive, beside one request of another kind."""
+    sent = [
+        *["SyncGroup v4  member_id @a"] * polls,
+        f"{other} v4  member_id @a",
+        "SyncGroup v4  member_id @a",
+    ]
+    lines = tuple(Line(float(n), "a", "→", text) for n, text in enumerate(sent))
+    one = result(id, Verdict.NOTED, "UNKNOWN_MEMBER_ID (25) after six seconds", "NONE")
+    return CaseResult(**{**vars(one), "lines": lines})
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_how_often_somebody_asked_again_does_not_decide_which_case_is_the_simplest(more: int) -> None:
+    """On a busy machine the same seconds have fewer requests."""
+    first = asked_again_and_again("sync.stable.no-sign-of-life", 8 + more, "JoinGroup")
+    other = asked_again_and_again("timers.session-expired.sync-is-no-heartbeat", 9, "Heartbeat")
+    (cause,) = causes([first, other])
+    assert cause.first == "sync.stable.no-sign-of-life"
+
+
 def test_who_asks_and_of_which_api_tells_apart() -> None:
     def accepted(id: str, api: str, who: str) -> CaseResult:
         wanted = answered(api, "UNKNOWN_MEMBER_ID (25)")
