@@ -107,9 +107,11 @@ def test_a_death_and_a_wrong_answer_are_two_causes_though_of_one_rule() -> None:
     }
 
 
-def unrefused(id: str, words: str, who: str = '""') -> CaseResult:
+INCONSISTENT = answered("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL (23)")
+
+
+def unrefused(id: str, words: str, who: str = '""', wanted: str = INCONSISTENT) -> CaseResult:
     """A list of protocols that is to be refused, and of which the target dies."""
-    wanted = answered("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL (23)")
     return result(id, Verdict.DIED, wanted, words, request=f"JoinGroup v5  member_id {who}")
 
 
@@ -120,7 +122,8 @@ def test_of_what_a_target_dies_that_should_have_refused_a_request_does_not_matte
     )
     empty = [
         unrefused("join.inconsistent-protocol.no-protocols", segfault),
-        unrefused("join.inconsistent-protocol.empty-lists.empty", ABORT),
+        unrefused("join.inconsistent-protocol.empty-lists.emptied-two-static-again", ABORT),
+        unrefused("join.inconsistent-protocol.empty-lists.stable-two-dynamic-again", ABORT, wanted="an answer"),
     ]
     abort = result("voting.tally.majority", Verdict.DIED, "an answer", ABORT)
     other = unrefused("join.unknown-group.refused", segfault, stranger)

@@ -18,6 +18,7 @@ from rota.conformance.dialogues.transcript import with_names
 from rota.conformance.results import DEVIATION_VERDICT, CaseResult, Verdict
 from rota.report.format import counted
 from rota.spec import RULES
+from rota.wire.error_codes import ERROR_CODES
 
 BROKEN = (Verdict.DIED, *DEVIATION_VERDICT.values())
 """Verdicts of cases that deviate, the worst first, whether or not a list knows of them."""
@@ -37,6 +38,7 @@ Key = tuple[str, bool]
 """The rule of a cause, and whether the target dies of it."""
 
 _ERROR = re.compile(r"\b[A-Z][A-Z_]+(?= \(\d+\))|\bNONE\b")
+_NAME = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _ANSWERED = re.compile(r"(?:no answer to )?([A-Z][A-Za-z]+)\b")
 _MEMBER_ID = re.compile(r'member_id (""|")?')
 _INSTANCE = re.compile(r'\binstance "|group_instance_id "')
@@ -211,8 +213,8 @@ def evidence(result: CaseResult) -> Evidence:
     wanted, got = _outcome(result.expected), _outcome(result.actual)
     api, asked = _asked(result)
     if result.deviation is Verdict.DIED:
-        refusal = wanted not in ("", NONE, SILENCE)
-        return ("died", wanted, api, asked) if refusal else ("died", _VARIES.sub("#", result.actual))
+        error = _to_be_refused_with(result)
+        return ("died", error, api, asked) if error else ("died", _VARIES.sub("#", result.actual))
     if not wanted or not got or wanted == got:
         return "rule", result.case.rule
     if NONE not in (wanted, got) and SILENCE not in (wanted, got):
@@ -220,6 +222,16 @@ def evidence(result: CaseResult) -> Evidence:
     if {wanted, got} == {NONE, SILENCE}:
         return api, asked, wanted, got, *_steps(result)
     return api, asked, wanted, got
+
+
+def _to_be_refused_with(result: CaseResult) -> str:
+    """The error that was required of a target that died, else that of the case's rule; empty where none is.
+
+    Where it dies before the answer is due, what was required of it was any answer.
+    """
+    wanted = _outcome(result.expected)
+    found = [wanted, *_NAME.findall(result.case.requirement)]
+    return next((error for error in found if error in ERROR_CODES and error != NONE), "")
 
 
 def _lacking(result: CaseResult) -> Evidence:
