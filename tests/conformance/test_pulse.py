@@ -125,3 +125,16 @@ def test_what_deviates_when_nobody_had_time_is_looked_at_again(
 ) -> None:
     result, plays = played(deviates, pulse, monkeypatch)
     assert (result.verdict, plays, result.late) == (verdict, number, False)
+
+
+def test_a_restart_that_comes_after_the_initial_delay_is_held_against_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first JoinGroup is answered by then: it does not wait any more when another takes its place."""
+    wait = Dialogue.wait
+    monkeypatch.setattr(Dialogue, "wait", lambda d, seconds: wait(d, seconds + d.initial_delay))
+    monkeypatch.setattr(runner, "Pulse", AtEase)
+    (case,) = select(all_cases(), ["static.replaced.waiting-join-fenced"])
+    with closing(parse_target("rota")) as target:
+        (result,) = play_all([replace(case, initial_delay_ms=200)], target, Options(seed=1), {})
+    assert (result.verdict, result.late) == (Verdict.UNDECIDED, True)

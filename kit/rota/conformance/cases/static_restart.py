@@ -163,12 +163,14 @@ def leader_before_nine(d: Dialogue) -> None:
     "The JoinGroup that waits under the old id is told FENCED_INSTANCE_ID at once, whoever takes its place.",
     _REPLACE,
     needs=STATIC,
+    initial_delay_ms=1000,
     least_delay_ms=300,
 )
 def waiting_join_fenced(d: Dialogue) -> None:
     first = static(d, "a", "one", protocols=_SAME).send_join("")
     d.wait(d.initial_delay / 10)
     second = static(d, "again", "one", protocols=_SAME).send_join("")
+    d.in_time(first.since, 0.6 * d.initial_delay)
     d.expect(first.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
     d.expect(second.answer(), error="NONE")
 
