@@ -28,10 +28,11 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
+# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not,
+# but with BROWSER=1.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: $(VENV)/ready-test style
-	@$(BIN)/python tests/parts.py $(OUT)
+	@$(BIN)/python tests/parts.py $(if $(BROWSER),--browser) $(OUT)
 
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
 # at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
