@@ -69,9 +69,12 @@ class Step:
         """Arm a timer, or arm it again."""
         self._timer(Arm(TimerId(kind, group_id, member_id), delay_ms))
 
-    def arm_again(self, timer_id: TimerId, delay_ms: int) -> None:
-        """The same with a name that was made before: a heartbeat asks for hardly anything else."""
-        self._timer(Arm(timer_id, delay_ms))
+    def arm_again(self, armed: Arm) -> None:
+        """The same with what was made before: a heartbeat asks for hardly anything else."""
+        timers = self._timers
+        if timers:
+            timers.pop(armed.timer_id, None)
+        timers[armed.timer_id] = armed
 
     def cancel(self, kind: TimerKind, group_id: str, member_id: str = "") -> None:
         """Cancel a timer that is armed."""
