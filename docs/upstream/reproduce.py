@@ -304,9 +304,9 @@ def repeated_protocol(broker: Broker) -> bool:
     told = a.joined(broker.never)
     if told is not None and told.members == [a_id]:
         a.join(a_id, twice)  # b came when the initial delay was over
-        told = a.joined(broker.never)
-    failed = told is None or told.error == -1
-    return failed and b.joined(broker.never) is None
+        a.joined(broker.never)
+    found = b.joined(broker.never)
+    return found is None or found.error == -1
 
 
 def removed_while_syncing(broker: Broker) -> bool:
