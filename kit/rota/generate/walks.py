@@ -157,13 +157,15 @@ class Walks:
                     return
                 done(await self.one(plan))
 
-        restarting = asyncio.ensure_future(self._restart(seconds, restarts))
+        restarting = asyncio.ensure_future(self._restart(seconds, restarts, end))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
         await finished([*tasks, restarting], self.coordinator.life, stopped)
 
-    async def _restart(self, seconds: float, number: int) -> None:
-        """Restart the target so many times, by each of the signals in turn."""
+    async def _restart(self, seconds: float, number: int, end: float) -> None:
+        """Restart the target so many times, by each of the signals in turn; fewer where each takes long."""
         for one in range(number):
             await asyncio.sleep(seconds / (number + 1))
+            if asyncio.get_running_loop().time() > end:
+                return
             if self.coordinator.restarts is not None:
                 await self.coordinator.restarts.now(SIGNALS[one % len(SIGNALS)])
