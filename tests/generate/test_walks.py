@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from harness.walk_hunt import grounds
+from harness.walk_terms import TERMS
 from rota.generate.hunt import hunt, trial
+from rota.generate.lateness import Lateness
 from rota.generate.plan import Plan, Restart
 from rota.generate.planner import Planner
-from rota.generate.player import Played
+from rota.generate.player import Coordinator, Played, Stage
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import runs_that_fail, shrunk
 from rota.generate.told import dialogue
@@ -113,3 +117,28 @@ def test_an_order_is_found_where_too_much_is_under_way_to_try_all(told, verdict)
     history = History("g", (*sent, *answers, Quiet(1.2)), ROTA)
     walked = judged(Played(Plan(1, 0, ()), history, ()))
     assert walked.verdict is verdict
+
+
+class Hangs:
+    """A line that the target ends when it is asked anything."""
+
+    def __init__(self, listener):
+        self.listener = listener
+
+    def send(self, data):
+        self.listener.ended()
+
+
+def test_a_connection_that_ends_is_told_by_what_was_asked_on_it():
+    """So that what ends a connection by one request is another cause than by another."""
+
+    async def hanging(listener):
+        return Hangs(listener)
+
+    async def seen():
+        stage = Stage(Coordinator(hanging, TERMS, ROTA, Lateness()), "g")
+        await stage.ask("a", 0, 4, HeartbeatRequest("g", 1, "x"), 0)
+        return stage.played(Plan(1, 0, ()))
+
+    walked = judged(asyncio.run(seen()))
+    assert walked.cause == ("wire.answers", "Heartbeat", "the target ended a connection")
