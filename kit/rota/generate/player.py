@@ -228,9 +228,10 @@ class Stage:
             asked.answered.set_result(None)
 
     def ended(self, connection: _Connection) -> None:
-        """The target has ended a connection, which it has no reason to."""
+        """The target has ended a connection, which it has no reason to: by what it was asked first there."""
         self._coordinator.life.suspected = True
-        self.odd.append(("wire", "the target ended a connection"))
+        asked = next(iter(connection.asked.values()), None)
+        self.odd.append(("wire" if asked is None else asked.api, "the target ended a connection"))
         self._broken(connection)
 
     def _broken(self, connection: _Connection) -> None:
