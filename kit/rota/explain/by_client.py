@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from rota.explain.group_state import QUIET, Group, Open, moment
+from rota.explain.group_state import QUIET, Group, moment
 from rota.explain.reasons import Said, said
-from rota.explain.rebalance import Ending
+from rota.explain.rebalance import Ending, Rebalance
 from rota.history import Event, Kind, Source
 
 End = Callable[[Group, Ending, float | None], None]
@@ -162,7 +162,7 @@ class ByClient:
                     group.sessions[name(group, event)] = value
         self._sign(group, event)
 
-    def _opened(self, group: Group, event: Event) -> Open:
+    def _opened(self, group: Group, event: Event) -> Rebalance:
         one = group.open
         if one is None:
             one = group.begin(event, by_broker=False)
@@ -171,16 +171,16 @@ class ByClient:
                 one.began = None  # when it was sent is not told
         return one
 
-    def _settles(self, group: Group, one: Open, who: str) -> None:
+    def _settles(self, group: Group, one: Rebalance, who: str) -> None:
         one.settling.add(who)
         group.settling.add(who)
 
-    def _close(self, group: Group, one: Open, event: Event) -> None:
+    def _close(self, group: Group, one: Rebalance, event: Event) -> None:
         ending = Ending.OVERTAKEN if one.settling else Ending.ASSIGNED
         self._end(group, ending, moment(event, group.seen))
 
 
-def _into_the_same(group: Group, one: Open, event: Event) -> bool:
+def _into_the_same(group: Group, one: Rebalance, event: Event) -> bool:
     """Whether a JoinGroup was answered with the generation that goes on: nobody else rebalances."""
     return (
         not one.by_broker
@@ -190,7 +190,7 @@ def _into_the_same(group: Group, one: Open, event: Event) -> bool:
     )
 
 
-def _taken_in(group: Group, one: Open, event: Event, before: str, who: str) -> None:
+def _taken_in(group: Group, one: Rebalance, event: Event, before: str, who: str) -> None:
     """A member is in the generation that goes on: a static one that came back, where another id had its
     place."""
     for names in (one.settling, one.awaited, group.settling):
@@ -209,7 +209,7 @@ def _taken_in(group: Group, one: Open, event: Event, before: str, who: str) -> N
         group.remember(replace(event, kind=Kind.REPLACED, data={"old_member": old}))
 
 
-def _joins_anew(one: Open, who: str, event: Event) -> bool:
+def _joins_anew(one: Rebalance, who: str, event: Event) -> bool:
     """Whether a JoinGroup is of the next rebalance: the join phase of this one is over."""
     if one.joined is None:
         return False
@@ -249,7 +249,7 @@ def _client(event: Event) -> str:
     return f"{event.client or event.instance or 'a client'}@{event.origin.rpartition(':')[0]}"
 
 
-def _renamed(group: Group, one: Open, before: str, who: str) -> None:
+def _renamed(group: Group, one: Rebalance, before: str, who: str) -> None:
     """A client has a member id now."""
     if before == who:
         return
@@ -265,7 +265,7 @@ def _renamed(group: Group, one: Open, before: str, who: str) -> None:
         group.clients[who] = group.clients.pop(before)
 
 
-def _sizes(group: Group, one: Open, event: Event) -> None:
+def _sizes(group: Group, one: Rebalance, event: Event) -> None:
     """What the leader is told of all members."""
     roster = event.data.get("roster")
     if not isinstance(roster, dict) or (one.by_broker and one.members_after is not None):
