@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from rota.explain.by_client import ByClient
 from rota.explain.by_record import ByRecord
-from rota.explain.group_state import Group, moment
+from rota.explain.group_state import QUIET, Group, moment
 from rota.explain.reasons import trigger_of
 from rota.explain.rebalance import Ending, Rebalance
 from rota.history import Event, Kind, Source
@@ -95,7 +95,7 @@ class Accounts:
         if one is not None and one.assigned is not None and _is_over(one.assigned, event):
             self.end(group, Ending.ASSIGNED, one.assigned)
         if group.before and group.open is None and event.at is not None:
-            patience = 0.0 if event.kind is Kind.PREPARING else PATIENCE
+            patience = PATIENCE if _of_the_same(group, event) else 0.0
             if (quiet := group.quiet(event.at, patience)) is not None:
                 self._finished(quiet)
         handler(group, event)
@@ -266,6 +266,13 @@ class Accounts:
         one.note(event)
         if one.by_broker and not one.settling and event.source is Source.BROKER_LOG:
             self.end(group, Ending.UNLOADED, moment(event, group.seen))
+
+
+def _of_the_same(group: Group, event: Event) -> bool:
+    """Whether an event may be about static members as those before it were, and begins no rebalance."""
+    if event.kind is Kind.GROUP_STORED:
+        return event.generation == group.generation
+    return event.kind in QUIET
 
 
 def _from_empty(group: Group, one: Rebalance, event: Event) -> bool:

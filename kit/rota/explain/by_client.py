@@ -56,6 +56,9 @@ class ByClient:
     def _joining(self, group: Group, event: Event) -> None:
         who, one = name(group, event), group.open
         if one is not None and not one.by_broker and _joins_anew(one, who, event):
+            if who in one.settling:  # it may be answered with the generation that it is in
+                one.anew = one.anew or event
+                return
             self._close(group, one, event)
         one = self._opened(group, event)
         _timeouts(group, who, event)
@@ -64,7 +67,7 @@ class ByClient:
         if one.joined is None:
             one.last = who
         self._settles(group, one, who)
-        if not again:
+        if not again and event not in one.events[-1:]:  # where it begins the rebalance it is noted already
             one.note(named(group, event))
 
     def _joined(self, group: Group, event: Event) -> None:
@@ -72,7 +75,7 @@ class ByClient:
         if event.member:
             _know(group, event)
         who = name(group, event)
-        if one is not None and _into_the_same(group, one, event):
+        if _into_the_same(group, one, event):
             _taken_in(group, one, event, before, who)
             return
         if one is not None and not one.by_broker and _older(one.to_generation, event.generation):
@@ -114,6 +117,7 @@ class ByClient:
             return
         _found(group, group.clients[who], event, one.gaps)
         one.settling.discard(who)
+        one.fetched = moment(event, group.seen) if one.fetched is None else one.fetched
         one.note(event)
         if one.settling:
             return
@@ -176,32 +180,35 @@ class ByClient:
         group.settling.add(who)
 
     def _close(self, group: Group, one: Rebalance, event: Event) -> None:
-        ending = Ending.OVERTAKEN if one.settling else Ending.ASSIGNED
-        self._end(group, ending, moment(event, group.seen))
+        anew = one.anew
+        if one.settling and one.fetched is None:
+            self._end(group, Ending.OVERTAKEN, moment(event, group.seen))
+        else:
+            self._end(group, Ending.ASSIGNED, one.fetched if one.settling else moment(event, group.seen))
+        if anew is not None:
+            self._joining(group, anew)
 
 
-def _into_the_same(group: Group, one: Rebalance, event: Event) -> bool:
+def _into_the_same(group: Group, one: Rebalance | None, event: Event) -> bool:
     """Whether a JoinGroup was answered with the generation that goes on: nobody else rebalances."""
-    return (
-        not one.by_broker
-        and one.joined is None
-        and event.generation is not None
-        and event.generation == group.generation
-    )
+    if event.generation is None or event.generation != group.generation:
+        return False
+    return one is None or (not one.by_broker and one.joined is None)
 
 
-def _taken_in(group: Group, one: Rebalance, event: Event, before: str, who: str) -> None:
+def _taken_in(group: Group, one: Rebalance | None, event: Event, before: str, who: str) -> None:
     """A member is in the generation that goes on: a static one that came back, where another id had its
-    place."""
-    for names in (one.settling, one.awaited, group.settling):
+    place. one: what its JoinGroup looked like the beginning of."""
+    for names in (group.settling, *((one.settling, one.awaited) if one else ())):
         names -= {before, who}
-    one.rejoined.pop(before, None)
-    one.rejoined.pop(who, None)
-    if not one.settling:
-        group.open = None
-        for told in one.events:
-            if told.kind in QUIET:
-                group.remember(told)
+    if one is not None:
+        one.rejoined.pop(before, None)
+        one.rejoined.pop(who, None)
+        if not one.settling:
+            group.open = None
+            for told in one.events:
+                if told.kind in QUIET:
+                    group.remember(told)
     roster = group.roster or {}
     old = next((member for member, instance in roster.items() if instance and instance == event.instance), "")
     if old and old != event.member:

@@ -74,15 +74,16 @@ class Group:
         patience: seconds in which more may come that belongs to it.
         """
         found = [one for one in self.before if one.kind in QUIET and not (at and near(one, at))]
-        if not any(one.kind is Kind.REPLACED or refused_for_good(one) for one in found):
+        back = [one for one in found if one.kind is Kind.REPLACED]
+        if not back and not any(refused_for_good(one) for one in found):
             return None
         if at is not None and found[0].at is not None and at - found[0].at < patience:
             return None
         self.before = [one for one in self.before if one not in found]
         return Rebalance(
             group=self.name,
-            trigger=STATIC_BACK if any(one.kind is Kind.REPLACED for one in found) else UNTOLD,
-            who=found[0].member,
+            trigger=STATIC_BACK if back else UNTOLD,
+            who=(back or found)[0].member or (back or found)[0].instance,
             began=found[0].at,
             ended=found[0].at,
             ending=Ending.QUIET,

@@ -58,7 +58,8 @@ class Rebalance:
     end. events: those that it rests on; unkept: how many more there were.
 
     by_broker: a broker has told that it began. While it goes on, rejoined: members, or clients, that have
-    sent JoinGroup and when; awaited: those that were told to; settling: clients that have no assignment yet.
+    sent JoinGroup and when; awaited: those that were told to; settling: clients that have no assignment yet;
+    fetched: when the first had one; anew: the JoinGroup of one that joins again instead of fetching its own.
     """
 
     group: str
@@ -82,6 +83,8 @@ class Rebalance:
     rejoined: dict[str, float | None] = field(default_factory=dict)
     awaited: set[str] = field(default_factory=set)
     settling: set[str] = field(default_factory=set)
+    fetched: float | None = None
+    anew: Event | None = None
     waiting: tuple[str, ...] = ()
     sessions: dict[str, int] = field(default_factory=dict)
     longest_ms: int | None = None
@@ -118,4 +121,4 @@ class Rebalance:
         self.ended = at if self.assigned is None else self.assigned
         self.waiting = tuple(self.missing[:KEPT])
         self.came, self.gone = self.came[:KEPT], self.gone[:KEPT]
-        self.rejoined, self.awaited, self.settling = {}, set(), set()
+        self.rejoined, self.awaited, self.settling, self.anew = {}, set(), set(), None
