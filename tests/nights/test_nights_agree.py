@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.nights import START
+from harness.nights import START, member
 from harness.nights import Night as Told
-from harness.nights import member
 from nights.agreement import LOG, OFFSETS, Account, Generation, Night, disagreements, rosters
 from nights.agreement import told as account
 from rota.history import Kind, Source
@@ -27,7 +26,14 @@ def log() -> Told:
 
 def records() -> Told:
     night = Told(source=Source.OFFSETS)
-    stored = ((0, 0, []), (0.3, 1, [A]), (11, 2, [A, B]), (20, 2, [B, C]), (41, 3, [C]), (60.1, 4, []))
+    stored: tuple[tuple[float, int, list[str]], ...] = (
+        (0, 0, []),
+        (0.3, 1, [A]),
+        (11, 2, [A, B]),
+        (20, 2, [B, C]),
+        (41, 3, [C]),
+        (60.1, 4, []),
+    )
     for at, generation, members in stored:
         listed = [{"member": one, "instance": "till-1" if one in (A, C) else ""} for one in members]
         night.say(at, Kind.GROUP_STORED, generation=generation, data={"members": listed})

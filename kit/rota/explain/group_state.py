@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rota.explain.reasons import STATIC_BACK, UNTOLD, Trigger
+from rota.explain.reasons import STATIC_BACK, UNTOLD
 from rota.explain.rebalance import KEPT, Ending, Rebalance
 from rota.history import Event, Kind, Source
 
