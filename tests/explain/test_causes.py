@@ -369,6 +369,16 @@ def first() -> Night:
     return Night().come(0, A, 0, 1, took=3, state="Empty")
 
 
+@night("came/first members, of whom one is gone before it has an assignment")
+def first_and_one_is_gone() -> Night:
+    found = Night(source=Source.CLIENT_LOG)
+    for at, who, generation in ((0, A, 1), (9, B, 2)):
+        told = {"client": who, "origin": f"{who}.log:{generation}"}
+        found.say(at, Kind.ID_GIVEN, who, **told).say(at, Kind.JOINING, who, **told)
+        found.say(at + 1, Kind.WAS_JOINED, who, generation=generation, data={"roster": {who: ""}}, **told)
+    return found.say(11, Kind.SYNCED, B, generation=2, data={"partitions": []}, **told)
+
+
 def _as_kafka_writes_it(came_to: str, generation: int) -> Night:
     """Kafka names the state that a preparation has made, whatever there was before."""
     found = Night().say(0, Kind.JOINED, A, state=came_to)
