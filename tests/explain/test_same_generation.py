@@ -121,3 +121,6 @@ def test_what_begins_a_rebalance_is_told_once() -> None:
     one = told(Clients().join(0, A).joined(1, A, 2).sync(2, A, 2))
     kinds = [event.kind for each in one.incident.told for event in each.events]
     assert kinds == [Kind.JOINING, Kind.WAS_JOINED, Kind.SYNCED]
+    night = Clients().tell(0, Kind.REBALANCE_TOLD, A).join(0, A).joined(1, A, 2).sync(2, A, 2)
+    kinds = [event.kind for each in told(night).incident.told for event in each.events]
+    assert kinds == [Kind.REBALANCE_TOLD, Kind.JOINING, Kind.WAS_JOINED, Kind.SYNCED]

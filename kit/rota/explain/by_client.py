@@ -51,7 +51,7 @@ class ByClient:
         if who not in one.awaited:
             one.awaited.add(who)
             self._settles(group, one, who)
-            one.note(event)
+            one.note(named(group, event))
 
     def _joining(self, group: Group, event: Event) -> None:
         who, one = name(group, event), group.open
@@ -67,7 +67,7 @@ class ByClient:
         if one.joined is None:
             one.last = who
         self._settles(group, one, who)
-        if not again and event not in one.events[-1:]:  # where it begins the rebalance it is noted already
+        if not again:
             one.note(named(group, event))
 
     def _joined(self, group: Group, event: Event) -> None:
@@ -169,7 +169,7 @@ class ByClient:
     def _opened(self, group: Group, event: Event) -> Rebalance:
         one = group.open
         if one is None:
-            one = group.begin(event, by_broker=False)
+            one = group.begin(named(group, event), by_broker=False)
             one.reason = event.reason if said(event.reason) is not Said.NOTHING else ""
             if event.kind is Kind.WAS_JOINED:
                 one.began = None  # when it was sent is not told

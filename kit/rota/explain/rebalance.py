@@ -108,7 +108,9 @@ class Rebalance:
         return sorted(self.awaited - self.rejoined.keys())
 
     def note(self, event: Event) -> None:
-        """An event that it rests on."""
+        """An event that it rests on. What begins it is noted as that already."""
+        if event in self.events[-1:]:
+            return
         self.sources.add(event.source)
         if len(self.events) < KEPT:
             self.events.append(event)
