@@ -281,7 +281,8 @@ def _sizes(group: Group, one: Rebalance, event: Event) -> None:
     group.settling &= roster.keys()
     one.members_after = len(roster)
     if not one.by_broker:
-        one.came, one.gone = changed(group.roster, roster)
+        came, gone = changed(group.roster, roster)  # nobody where its leader is answered once more
+        one.came, one.gone = (*one.came, *came), (*one.gone, *gone)
     group.roster = dict(roster)
 
 
