@@ -138,7 +138,7 @@ test-long: $(VENV)/ready-test
 
 # Incidents whose cause is known, played with real clients and explained: minutes. NIGHTS says which, and on what.
 nights: $(VENV)/ready-test
-	cd tests && $(abspath $(BIN))/python -m nights $(NIGHTS)
+	PYTHONPATH=tests $(BIN)/python -m nights $(NIGHTS)
 
 # Hours, on a quiet machine; goes on where it was ended.
 bench-spark: $(VENV)/ready-test
