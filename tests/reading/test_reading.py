@@ -75,6 +75,7 @@ def test_packed_data_that_is_cut_off_ends_its_source_alone(tmp_path: Path) -> No
 
 
 FOREIGN = {b"\x28\xb5\x2f\xfdxxxx": "zstd -dc", b"\x04\x22\x4d\x18": "lz4 -dc", b"PK\x03\x04": "unzip -p"}
+FOREIGN |= dict.fromkeys((b"\xff\xfea\0", b"\xfe\xff\0a"), "UTF-16.*iconv -f utf-16 -t utf-8")
 
 
 @pytest.mark.parametrize("head", FOREIGN)

@@ -111,7 +111,8 @@ class Kind(StrEnum):
     CLOSED = "closed"
     """data: connection, broker."""
     GAP = "gap"
-    """Frames are missing: a capture that began late, was cut or lost packets. reason; data: connection, broker."""
+    """Frames are missing: a capture that began late, was cut or lost packets. reason; data: connection,
+    broker."""
 
     # Of the offsets topic. data: partition, offset (of the record), producer_id where it is transactional.
     GROUP_STORED = "group-stored"

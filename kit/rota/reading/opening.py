@@ -27,8 +27,10 @@ FOREIGN = {
     b"\x28\xb5\x2f\xfd": ("packed with zstd", "zstd -dc"),
     b"\x04\x22\x4d\x18": ("packed with lz4", "lz4 -dc"),
     b"PK\x03\x04": ("a zip archive", "unzip -p"),
+    b"\xff\xfe": ("text in UTF-16, as PowerShell writes it", "iconv -f utf-16 -t utf-8"),
+    b"\xfe\xff": ("text in UTF-16", "iconv -f utf-16 -t utf-8"),
 }
-"""First bytes → what it is, what unpacks it: the standard library has nothing for it."""
+"""First bytes → what it is, and the command that makes of it what can be read."""
 
 
 class Contents(io.RawIOBase):
@@ -80,7 +82,7 @@ def contents(name: str, raw: BinaryIO) -> Contents:
         ) from None
     for magic, (what, command) in FOREIGN.items():
         if first.startswith(magic):
-            raise ReadingError(f"{name} is {what}; unpack it: `{command} {name} | rota … -`")
+            raise ReadingError(f"{name} is {what}; pipe it: `{command} {name} | rota … -`")
     for magic, unpacked in PACKED.items():
         if first.startswith(magic):
             return Contents(unpacked(raw))
