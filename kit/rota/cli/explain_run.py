@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli.errors import HOLDS, NOTHING, UsageError, nearly, say
+from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, USAGE, UsageError, nearly, say
 from rota.cli.explain_options import ExplainOptions
 from rota.cli.keeping import keep, try_files
 from rota.cli.source_options import what_was_read
@@ -66,7 +66,7 @@ class Run:
         try:
             self._read(explainer)
         except ReadingError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         except KeyboardInterrupt:
             if not (self.options.follow and explainer.accounts.seen):
                 raise

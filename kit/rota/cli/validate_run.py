@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from rota.cli.conform_target import setting
-from rota.cli.errors import NOTHING, UsageError, say
+from rota.cli.errors import NOTHING, UNDECIDED, USAGE, UsageError, say
 from rota.cli.keeping import keep, try_files
 from rota.cli.reporting import EXIT_CODES
 from rota.cli.source_options import what_was_read
@@ -68,7 +68,7 @@ class Run:
         try:
             self._read(validation)
         except ReadingError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         account = validation.end()
         seen, told = account.events, self.tally.events
         assert seen == told, f"of {told} events {seen} are accounted for"

@@ -66,9 +66,7 @@ def open_path(path: Path) -> Contents:
     try:
         raw = path.open("rb")
     except OSError as error:
-        raise ReadingError(
-            f"cannot read {path}: {error.strerror}; give the path of a file or folder"
-        ) from None
+        raise _unreadable(str(path), error) from None
     return contents(str(path), raw)
 
 
@@ -77,9 +75,7 @@ def contents(name: str, raw: BinaryIO) -> Contents:
     try:
         first = cast(io.BufferedReader, raw).peek(8)[:8]
     except OSError as error:
-        raise ReadingError(
-            f"cannot read {name}: {error.strerror}; give the path of a file or folder"
-        ) from None
+        raise _unreadable(name, error) from None
     for magic, (what, command) in FOREIGN.items():
         if first.startswith(magic):
             raise ReadingError(f"{name} is {what}; pipe it: `{command} {name} | rota … -`")
@@ -87,3 +83,9 @@ def contents(name: str, raw: BinaryIO) -> Contents:
         if first.startswith(magic):
             return Contents(unpacked(raw))
     return Contents(raw)
+
+
+def _unreadable(name: str, error: OSError) -> ReadingError:
+    forbidden = isinstance(error, PermissionError)
+    remedy = "let it be read, as by `sudo`" if forbidden else "give the path of a file or folder"
+    return ReadingError(f"cannot read {name}: {error.strerror}; {remedy}")
