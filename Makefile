@@ -214,10 +214,10 @@ server-bench: $(VENV)/ready-run
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # Of everything but the site and the browser's tests, which have locks of their own.
-TESTED := fast spark proofs liveness targets capture bench test dev
+TESTED := fast spark proofs liveness targets capture compression bench test dev
 lock:
 	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
-	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture --extra compression -c locks/test.txt -o locks/run.txt
 	$(LOCK) pyproject.toml -c locks/test.txt -o locks/conform.txt
 	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
 	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt
