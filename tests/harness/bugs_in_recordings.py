@@ -12,17 +12,18 @@ from rota.mutants.core import core_bugs
 
 TABLE = Path(__file__).parents[1] / "validate" / "hunted.toml"
 
-FOUND, UNDECIDED, LATE, MISSED = "found", "undecided", "late", "missed"
-"""What becomes of a recording in which a bug shows; late: it holds, and what was late is forgiven."""
+FOUND, UNDECIDED, EXPLAINED, LATE, MISSED = "found", "undecided", "explained", "late", "missed"
+"""What becomes of a recording in which a bug shows. explained: another order of what was under way at once is
+one that the spec allows, to the walks' judge too, who forgives nothing; late: what was late is forgiven."""
 
 
 @dataclass(frozen=True)
 class Became:
     """What became of the recordings in which a bug shows, with a seed.
 
-    shown: how many there are; found, undecided, late, missed: how many of these where the groups are said to
-    be fresh; middle: how many are found where that is not said; plan: the first walk that is found both ways,
-    else the first one that is found, -1 for none; told: by which rule.
+    shown: how many there are; found, undecided, explained, late, missed: how many of these where the groups
+    are said to be fresh; middle: how many are found where that is not said; plan: the first walk that is
+    found both ways, else the first one that is found, -1 for none; told: by which rule.
     """
 
     bug: str
@@ -30,6 +31,7 @@ class Became:
     shown: int
     found: int
     undecided: int
+    explained: int
     late: int
     missed: int
     middle: int
@@ -40,7 +42,7 @@ class Became:
 def of_line(line: Mapping[str, Any]) -> Became:
     """A line of the hunt as the table has it."""
     ones = line["recordings"]
-    became = [_became(one["fresh"]) for one in ones]
+    became = [_became(one["fresh"], one.get("explained", False)) for one in ones]
     found = [one for one, what in zip(ones, became, strict=True) if what == FOUND]
     both = [one for one in found if _became(one["middle"]) == FOUND]
     first = next(iter([*both, *found]), None)
@@ -48,16 +50,18 @@ def of_line(line: Mapping[str, Any]) -> Became:
         line["bug"],
         line["seed"],
         len(ones),
-        *(became.count(what) for what in (FOUND, UNDECIDED, LATE, MISSED)),
+        *(became.count(what) for what in (FOUND, UNDECIDED, EXPLAINED, LATE, MISSED)),
         sum(_became(one["middle"]) == FOUND for one in ones),
         first["plan"] if first else -1,
         first["fresh"]["told"] if first else "",
     )
 
 
-def _became(account: Mapping[str, Any]) -> str:
+def _became(account: Mapping[str, Any], explained: bool = False) -> str:
     if account["verdict"] != "holds":
         return FOUND if account["verdict"] == "violated" else UNDECIDED
+    if explained:
+        return EXPLAINED
     return LATE if account["late"] else MISSED
 
 

@@ -21,12 +21,14 @@ from harness.recorded_walks import Recording, recordings
 from harness.seen_bugs import profile_for
 from harness.walk_hunt import asked_for, grounds, lines, look
 from rota.generate.hunt import Grounds
+from rota.generate.verdicts import Verdict
+from rota.generate.verdicts import judged as walked
 from rota.mutants.core import core_bugs
 from rota.validate.account import Account
 
 LINES = Path("build/recordings.jsonl")
 
-ENOUGH = 6
+ENOUGH = 3
 """Recordings in which a bug shows, with a seed."""
 
 
@@ -49,6 +51,8 @@ def _judged(recording: Recording, grounds: Grounds) -> dict[str, Any]:
     }
     for name, fresh in (("fresh", True), ("middle", False)):
         told[name] = _brief(recording.judged(grounds, fresh))
+    if told["fresh"]["verdict"] == "holds":
+        told["explained"] = walked(recording.played).verdict is Verdict.PASS
     return told
 
 
