@@ -11,6 +11,7 @@ from typing import Any
 from rota.mutants.core import core_bugs
 
 TABLE = Path(__file__).parents[1] / "validate" / "hunted.toml"
+UNFOUND = Path(__file__).parents[1] / "validate" / "unfound.toml"
 
 FOUND, UNDECIDED, EXPLAINED, LATE, MISSED = "found", "undecided", "explained", "late", "missed"
 """What becomes of a recording in which a bug shows. explained: another order of what was under way at once is
@@ -73,6 +74,12 @@ def bugs_in_recordings() -> Mapping[tuple[str, int], Became]:
         for bug, by_seed in table.items()
         for seed, one in ((int(name.removeprefix("seed-")), one) for name, one in by_seed.items())
     }
+
+
+def unfound_bugs() -> Mapping[str, str]:
+    """Bugs of which a recording says nothing in which they show -> why; written by hand."""
+    table: dict[str, str] = tomllib.loads(UNFOUND.read_text(encoding="utf-8"))["unfound"]
+    return table
 
 
 def write(found: Iterable[Became]) -> None:
