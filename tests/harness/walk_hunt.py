@@ -15,7 +15,9 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
 from functools import cache
+from math import ceil
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -86,11 +88,16 @@ def look(
     there = {(line["bug"], line["seed"]) for line in lines(path)}
     todo = [(name, seed) for seed in seeds for name in names if (name, seed) not in there]
     path.parent.mkdir(parents=True, exist_ok=True)
+    grounded = sorted(todo, key=lambda one: (one[1], profile_for(core_bugs()[one[0]])))
     with (
         path.open("a", encoding="utf-8") as file,
-        ProcessPoolExecutor(processes, get_context("spawn")) as pool,
+        ExitStack() as stack,
     ):
-        for done in as_completed([pool.submit(hunted, *one) for one in todo]):
+        pools = [stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"))) for _ in range(processes)]
+        # Half of the list each, so that hardly any two draw and play the same plans on a sound server.
+        share = ceil(len(grounded) / processes) or 1
+        asked = [pools[n // share].submit(hunted, *one) for n, one in enumerate(grounded)]
+        for done in as_completed(asked):
             line = done.result()
             file.write(json.dumps(line) + "\n")
             file.flush()

@@ -288,6 +288,7 @@ class Stage:
             coordinator.terms.config,
             late,
             looks=coordinator.looks,
+            looks_every=coordinator.terms.looks_every,
         )
         steps = (*self.steps, *([Restart(self.hit)] if self.hit else []))
         return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd))

@@ -57,7 +57,8 @@ class Tally:
     """What a run has come to until now.
 
     died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; rest, how the target came to it, where that can be seen.
+    restarts, how many; looks, whether the target's looks for what has expired were followed; rest, how the
+    target came to it, where that can be seen.
     """
 
     plans: int = 0
@@ -69,6 +70,7 @@ class Tally:
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
     bystander: Bystander | None = None
     restarts: int = 0
+    looks: bool = False
     rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
@@ -155,6 +157,7 @@ async def _walk_beside(
     finally:
         living.cancel()
     tally.bystander = bystander
+    tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
     if bystander.harm and not stopped():
