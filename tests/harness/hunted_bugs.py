@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rota.generate.verdicts import Walked
 from rota.mutants.core import core_bugs
+from rota.report.walks import TOLD
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "generate" / "hunted.toml"
@@ -22,22 +24,32 @@ class Hunted:
     """What became of the hunt for a bug with a seed.
 
     plan: the number of the walk that failed, from 0 upwards, None where none of a run did; seconds: of
-    virtual time until it was over; told: the rule that was told, empty where none was.
+    virtual time until it was over; told: the rules that were told, likeliest first.
     """
 
     bug: str
     seed: int
     plan: int | None
     seconds: float
-    told: str
+    told: tuple[str, ...]
 
     @property
     def near(self) -> str:
-        """How near what was told is: the bug's own "rule", one of its "part", or "others"; else nothing."""
+        """How near what was told is: the bug's own "rule", it "among" the first, one of its "part", or
+        "others"; else nothing.
+        """
         rule = core_bugs()[self.bug].rule
-        if not self.told or self.told == rule:
-            return "rule" if self.told else ""
-        return "part" if self.told.partition(".")[0] == rule.partition(".")[0] else "others"
+        if not self.told:
+            return ""
+        if rule in self.told:
+            return "rule" if self.told[0] == rule else "among"
+        return "part" if self.told[0].partition(".")[0] == rule.partition(".")[0] else "others"
+
+
+def rules_told(walked: Walked) -> tuple[str, ...]:
+    """The rules that are told of a failure, at most `TOLD`, likeliest first."""
+    rules = (walked.rule, *(one.rule for one in walked.suspects))
+    return tuple(dict.fromkeys(rules))[:TOLD]
 
 
 def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
@@ -48,7 +60,7 @@ def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
         for name, one in by_seed.items():
             seed = int(name.removeprefix("seed-"))
             found[bug, seed] = Hunted(
-                bug, seed, one.get("plan"), one.get("seconds", 0.0), one.get("told", "")
+                bug, seed, one.get("plan"), one.get("seconds", 0.0), tuple(one.get("told", ()))
             )
     return found
 
@@ -76,7 +88,8 @@ def write(found: Iterable[Hunted]) -> None:
 def _line(one: Hunted) -> str:
     if one.plan is None:
         return f"seed-{one.seed} = {{}}"
-    return f'seed-{one.seed} = {{ plan = {one.plan}, seconds = {one.seconds}, told = "{one.told}" }}'
+    told = ", ".join(f'"{rule}"' for rule in one.told)
+    return f"seed-{one.seed} = {{ plan = {one.plan}, seconds = {one.seconds}, told = [{told}] }}"
 
 
 def summary() -> Iterator[str]:
@@ -87,9 +100,10 @@ def summary() -> Iterator[str]:
         near = [one.near for one in ones if one.plan is not None]
         if ones:
             yield (
-                f"With seed {seed} walks find {len(near)} of {len(ones)} that were looked for; they tell the "
-                f"bug's own rule {near.count('rule')} times, one of its part {near.count('part')} times and "
-                f"another one, at which its consequence shows, {near.count('others')} times."
+                f"With seed {seed} walks find {len(near)} of {len(ones)} that were looked for; the rule that "
+                f"they tell first is the bug's own {near.count('rule')} times, the second or third is "
+                f"{near.count('among')} times; else the first is one of its part {near.count('part')} times "
+                f"and another one {near.count('others')} times."
             )
 
 

@@ -21,6 +21,7 @@ from rota.linearise.paths import Enabled, Path, Patience, States
 from rota.linearise.states import FOREVER, NEVER, Span, State, with_ids_in_use
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.words import timer_in_words
+from rota.oracle.follow import Oracle
 from rota.spec import BrokerConfig, Call, JoinGroupReply, JoinGroupRequest, Profile
 from rota.spec.messages import ReplyMessage
 
@@ -37,7 +38,8 @@ class HistoryError(ValueError):
 
 
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits; follows, as of `Steps`.
+    """The states along a history. Parameters: as of a history; patience; limits; follows and oracle, as of
+    `Steps`.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
@@ -51,6 +53,7 @@ class Run:
         patience: Patience,
         limits: Limits,
         follows: bool = False,
+        oracle: Oracle | None = None,
     ) -> None:
         self.states: States = {State(): None}
         self.most = 1
@@ -58,7 +61,7 @@ class Run:
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config, follows)
+        self._steps = Steps(profile, config, follows, oracle=oracle)
         self._patience = patience
         self._limits = limits
         self._calls: dict[int, Call] = {}

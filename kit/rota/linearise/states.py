@@ -19,6 +19,9 @@ from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets
 NEVER = float("-inf")
 FOREVER = float("inf")
 
+ANY_DELAY = -(2**63)
+"""The delay of a timer that may be due at any moment, or never."""
+
 
 @frozen
 class Span:
@@ -100,8 +103,7 @@ def after(
     due = dict(state.armed)
     for effect in told.timers:
         if isinstance(effect, Arm):
-            delay = effect.delay_ms / 1000
-            due[effect.timer] = Span(span.earliest + delay, span.latest + delay)
+            due[effect.timer] = _due(effect, span)
         else:
             due.pop(effect.timer, None)
     counting = spec.groups.settled_timers(told.group, due)
@@ -118,6 +120,14 @@ def after(
         line=(*state.line, *_appended(spec, told, records, span, follows)),
         veiled=max(state.veiled, _veiled(told, records, span)),
     )
+
+
+def _due(effect: Arm, span: Span) -> Span:
+    """When a timer is due that is armed then."""
+    if effect.delay_ms == ANY_DELAY:
+        return Span(span.earliest, FOREVER)
+    delay = effect.delay_ms / 1000
+    return Span(span.earliest + delay, span.latest + delay)
 
 
 def _appended(

@@ -44,16 +44,17 @@ class Taken:
 @dataclass(eq=False)
 class Steps:
     """The spec, asked about states. follows: whether what the log has is followed, for a restart; lost:
-    numbers of the requests whose connection has ended.
+    numbers of the requests whose connection has ended; oracle: who is asked, if not the spec as it is.
     """
 
     profile: Profile
     config: BrokerConfig
     follows: bool = False
     lost: set[int] = field(default_factory=set)
+    oracle: Oracle | None = None
 
     def __post_init__(self) -> None:
-        self._oracle = Oracle(self.config, self.profile)
+        self._oracle = self.oracle or Oracle(self.config, self.profile)
         self._known: dict[Hashable, Known] = {}
 
     def copied(self) -> Steps:
