@@ -24,13 +24,15 @@ class Hunted:
     """What became of the hunt for a bug with a seed.
 
     plan: the number of the walk that failed, from 0 upwards, None where none of a run did; seconds: of
-    virtual time until it was over; told: the rules that were told, likeliest first.
+    virtual time until it was over; nearest: the rule by which the answer was due that did not come; told: the
+    rules that would explain it, likeliest first, empty where nobody has looked for them.
     """
 
     bug: str
     seed: int
     plan: int | None
     seconds: float
+    nearest: str
     told: tuple[str, ...]
 
     @property
@@ -59,8 +61,9 @@ def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
     for bug, by_seed in table.items():
         for name, one in by_seed.items():
             seed = int(name.removeprefix("seed-"))
+            told = tuple(one.get("told", ()))
             found[bug, seed] = Hunted(
-                bug, seed, one.get("plan"), one.get("seconds", 0.0), tuple(one.get("told", ()))
+                bug, seed, one.get("plan"), one.get("seconds", 0.0), one.get("nearest", ""), told
             )
     return found
 
@@ -89,7 +92,8 @@ def _line(one: Hunted) -> str:
     if one.plan is None:
         return f"seed-{one.seed} = {{}}"
     told = ", ".join(f'"{rule}"' for rule in one.told)
-    return f"seed-{one.seed} = {{ plan = {one.plan}, seconds = {one.seconds}, told = [{told}] }}"
+    found = f'plan = {one.plan}, seconds = {one.seconds}, nearest = "{one.nearest}"'
+    return f"seed-{one.seed} = {{ {found}, told = [{told}] }}"
 
 
 def summary() -> Iterator[str]:
@@ -97,13 +101,17 @@ def summary() -> Iterator[str]:
     found = hunted_bugs().values()
     for seed in SEEDS:
         ones = [one for one in found if one.seed == seed]
-        near = [one.near for one in ones if one.plan is not None]
+        of_walks = [one for one in ones if one.plan is not None]
+        near = [one.near for one in of_walks if one.near]
         if ones:
+            nearest = sum(one.nearest == core_bugs()[one.bug].rule for one in of_walks)
+            first, later, part, others = map(near.count, ("rule", "among", "part", "others"))
             yield (
-                f"With seed {seed} walks find {len(near)} of {len(ones)} that were looked for; the rule that "
-                f"they tell first is the bug's own {near.count('rule')} times, the second or third is "
-                f"{near.count('among')} times; else the first is one of its part {near.count('part')} times "
-                f"and another one {near.count('others')} times."
+                f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The answer "
+                f"that did not come was due by the bug's own rule {nearest} times. Of {len(near)} failures "
+                f"that were explained the first rule told is the bug's own {first} times, the second or third "
+                f"is {later} times; else the first is one of its part {part} times and another one {others} "
+                "times."
             )
 
 

@@ -102,6 +102,7 @@ def tabulate(path: Path) -> None:
             line["seed"],
             line["plan"] if line["told"] else None,
             line["seconds"],
+            line["nearest"],
             tuple(line["among"]),
         )
         for line in lines(path)

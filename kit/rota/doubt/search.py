@@ -92,7 +92,7 @@ def _order(tried: tuple[Doubt, bool]) -> tuple[Any, ...]:
 
 
 def _place(one: Suspect) -> tuple[Any, ...]:
-    """Sorts suspects: who explains more comes first, then who is likelier; those last who explain anything."""
+    """Sorts suspects: who explains more comes first, then who is likelier; who says little comes last."""
     liberal = one.doubt.mistake in LIBERAL
     explains = not one.whole, liberal, -one.others, 0 if one.whole else -one.events
     return (*explains, *_order((one.doubt, one.always)))
