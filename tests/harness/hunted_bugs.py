@@ -107,11 +107,11 @@ def summary() -> Iterator[str]:
             nearest = sum(one.nearest == core_bugs()[one.bug].rule for one in of_walks)
             first, later, part, others = map(near.count, ("rule", "among", "part", "others"))
             yield (
-                f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The answer "
-                f"that did not come was due by the bug's own rule {nearest} times. Of {len(near)} failures "
-                f"that were explained the first rule told is the bug's own {first} times, the second or third "
-                f"is {later} times; else the first is one of its part {part} times and another one {others} "
-                "times."
+                f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The "
+                f"answer that did not come was due by the bug's own rule {nearest} times. Of {len(near)} "
+                f"failures that were explained the first rule told is the bug's own {first} times, the second "
+                f"or third is {later} times; else the first is one of its part {part} times and another one "
+                f"{others} times."
             )
 
 
