@@ -123,7 +123,9 @@ def test_of_what_a_target_dies_that_should_have_refused_a_request_does_not_matte
     empty = [
         unrefused("join.inconsistent-protocol.no-protocols", segfault),
         unrefused("join.inconsistent-protocol.empty-lists.emptied-two-static-again", ABORT),
-        unrefused("join.inconsistent-protocol.empty-lists.stable-two-dynamic-again", ABORT, wanted="an answer"),
+        unrefused(
+            "join.inconsistent-protocol.empty-lists.stable-two-dynamic-again", ABORT, wanted="an answer"
+        ),
     ]
     abort = result("voting.tally.majority", Verdict.DIED, "an answer", ABORT)
     other = unrefused("join.unknown-group.refused", segfault, stranger)

@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from harness.hunted_bugs import SEEDS, Hunted, write
+from harness.hunted_bugs import SEEDS, Hunted, rules_told, write
 from harness.seen_bugs import PAGE, page, profile_for, seen_bugs
 from rota.generate.hunt import Grounds, hunt
 from rota.mutants.core import core_bugs
@@ -43,12 +43,16 @@ def hunted(name: str, seed: int) -> dict[str, Any]:
     ground = grounds(seed, profile_for(bug))
     since = time.process_time()
     found = hunt(bug, ground)
-    failed = found.failed
+    failed, short = found.failed, found.shortest
     return {
         "bug": name,
         "seed": seed,
         "broken": bug.rule,
-        "told": failed.rule if failed else "",
+        "nearest": failed.rule if failed else "",
+        "told": short.rule if short else "",
+        "among": rules_told(short) if short else [],
+        "steps": len(short.played.plan.steps) if short else 0,
+        "mistakes": list(map(str, short.suspects[:5])) if short else [],
         "plan": failed.played.plan.number if failed else -1,
         "walks": found.walks,
         "other": found.other,
@@ -108,7 +112,12 @@ def tabulate(path: Path) -> None:
     """Write the table and the page from all lines."""
     write(
         Hunted(
-            line["bug"], line["seed"], line["plan"] if line["told"] else None, line["seconds"], line["told"]
+            line["bug"],
+            line["seed"],
+            line["plan"] if line["told"] else None,
+            line["seconds"],
+            line["nearest"],
+            tuple(line["among"]),
         )
         for line in lines(path)
     )

@@ -26,6 +26,9 @@ so may a join phase that waits for it."""
 AT_ANY_TIME = Span(NEVER, FOREVER)
 """Of a timer that may be due now, later or never."""
 
+ANY_DELAY = -(2**63)
+"""The delay of a timer that may be due at any moment from its arming on, or never."""
+
 
 @frozen
 class InLog:
@@ -129,6 +132,8 @@ def after(
 
 def _due(effect: Arm, group: Group | None, span: Span) -> Span:
     """When a timer is due that is armed in the group as it was."""
+    if effect.delay_ms == ANY_DELAY:
+        return Span(span.earliest, FOREVER)
     waits_for_all = effect.timer.name == TimerKind.JOIN.value
     if effect.delay_ms == UNKNOWN_MS or (waits_for_all and _has_unknown(group)):
         return AT_ANY_TIME
