@@ -115,6 +115,7 @@ class Step:
         old_member_id: str = "",
         removed: tuple[str, ...] = (),
         reason: str = "",
+        client_id: str = "",
     ) -> None:
         """Tell what happens to a group, as it is now."""
         now = (
@@ -125,7 +126,7 @@ class Step:
             len(group.static_members),
         )
         self._notices.append(
-            Notice(event, *now, member_id, group_instance_id, old_member_id, removed, reason)
+            Notice(event, *now, member_id, group_instance_id, old_member_id, removed, reason, client_id)
         )
 
     def effects(self) -> Effects:
