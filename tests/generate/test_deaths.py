@@ -23,7 +23,7 @@ from rota.generate.reach import reach
 from rota.generate.run import Tally, run
 from rota.generate.saved import path_of, saved_text
 from rota.generate.verdicts import LIVES
-from rota.generate.walks import Walks, judged_here
+from rota.generate.walks import Judges, Walks
 from rota.linearise import History
 from rota.report.identity import UNIDENTIFIED
 from rota.report.walks import WalksSeen
@@ -119,7 +119,7 @@ class Walked:
         host = Host(lambda: target.start({}), lambda running: reach(running.address, settings, KAFKA_4, 10.0))
         host.begin()
         try:
-            self.failures = asyncio.run(run(host, following, 1.0, self.tally, judged_here, at_once=4))
+            self.failures = asyncio.run(run(host, following, 1.0, self.tally, Judges(), at_once=4))
         finally:
             host.stop()
 

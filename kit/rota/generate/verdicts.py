@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.doubt import Suspect, suspects
 from rota.generate.aftermath import Harm
 from rota.generate.player import Played
 from rota.linearise import Answered, History, Judgement, Limits, Sent, judge
@@ -31,6 +33,9 @@ NO_ORDER = "walks.some-order"
 LIMITS = Limits(narrow=True)
 """On a busy machine much is under way at once; an order that explains it is enough, be it found among few."""
 
+MOST_OTHERS = 2
+"""Other walks that failed for the same cause and are looked at to tell which rule it is."""
+
 _NAMED = re.compile(r"request \d+ \((\w+) v\d+")
 """The API of the first request that a judge names."""
 
@@ -47,8 +52,9 @@ class Verdict(StrEnum):
 class Walked:
     """A walk and the verdict on it.
 
-    rule: what is broken, the nearest rule; why: in words; nearest: what was possible instead, nearest first;
-    cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a state.
+    rule: what is broken, the likeliest rule; why: in words; nearest: what was possible instead, nearest
+    first; cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a
+    state; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`.
     """
 
     played: Played
@@ -59,6 +65,7 @@ class Walked:
     cause: tuple[str, ...] = ()
     states: int = 0
     reached: frozenset[tuple[str, str]] = frozenset()
+    suspects: tuple[Suspect, ...] = ()
 
     @property
     def id(self) -> str:
@@ -80,6 +87,18 @@ def judged(played: Played, harm: Harm | None = None) -> Walked:
     if harm is not None:
         return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm.told, cause=(OTHERS, harm.where))
     return walked
+
+
+def explained(failed: Walked, others: Sequence[Walked] = ()) -> Walked:
+    """A failure with the rules whose mistake would explain it; the first of them is told if it explains all.
+
+    others: walks that have failed for the same cause, which are longer and say more.
+    """
+    if failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)):
+        return failed
+    found = suspects(failed.played.history, [one.played.history for one in others[:MOST_OTHERS]])
+    rule = found[0].rule if found and found[0].whole else failed.rule
+    return replace(failed, rule=rule, suspects=found)
 
 
 def _of_judgement(played: Played, found: Judgement) -> Walked:

@@ -14,7 +14,7 @@ from rota.generate.life import Life
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
-from rota.generate.verdicts import Walked, judged
+from rota.generate.verdicts import Walked, explained, judged
 
 R = TypeVar("R")
 
@@ -34,6 +34,9 @@ Judging = Callable[[Played, Harm | None], Awaitable[Walked]]
 """Judges what was played, and what polite members could not do after it."""
 
 
+Explaining = Callable[[Walked, Sequence[Walked]], Awaitable[Walked]]
+"""Looks which rules would explain a failure, with others that have the same cause."""
+
 Plans = Callable[[], Awaitable[Plan]]
 """Gives the next plan."""
 
@@ -41,6 +44,19 @@ Plans = Callable[[], Awaitable[Plan]]
 async def judged_here(played: Played, harm: Harm | None) -> Walked:
     """Judge in the loop that plays, which is late for it where time is real."""
     return judged(played, harm)
+
+
+async def explained_here(failed: Walked, others: Sequence[Walked]) -> Walked:
+    """Explain in the loop that plays."""
+    return explained(failed, others)
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who judges walks, and who explains those that fail."""
+
+    judging: Judging = judged_here
+    explaining: Explaining = explained_here
 
 
 def drawn_here(planner: Planner) -> Plans:
