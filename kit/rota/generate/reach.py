@@ -23,7 +23,7 @@ from rota.spec import Node, Profile
 _CLIENT = "rota-walks"
 
 _METADATA = 8
-"""The newest version of Metadata that is asked: who reads a newer one wrongly can be walked on all the same."""
+"""The newest version of Metadata that is asked: who reads a newer one wrongly can be walked on, too."""
 
 
 def reach(
