@@ -9,6 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from rota.cli.conform import conform
+from rota.conformance.targets.grammar import parse_target
+from rota.generate.reach import reach
+from rota.spec import KAFKA_4
 
 pytest.importorskip("confluent_kafka")
 
@@ -66,3 +69,13 @@ def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
     # It dies of a list without protocols when its initial delay is over, three seconds later.
     assert cases[LATE]["verdict"] == "died"
     assert "ended with signal SIG" in cases[LATE]["actual"]  # which one depends on what its memory held
+
+
+def test_walks_find_its_coordinator_though_it_answers_a_new_metadata_wrongly() -> None:
+    target = parse_target("librdkafka-mock")
+    running = target.start({})
+    try:
+        found = reach(running.address, target.known, KAFKA_4, 30.0)
+    finally:
+        running.stop()
+    assert found.terms.spoken("JoinGroup")

@@ -14,11 +14,14 @@ from rota.coordinator import Effects, ErrorCode, GroupCoordinator, HeartbeatRepl
 from rota.generate import aftermath, bystander
 from rota.generate.bystander import HARMED, Beside
 from rota.generate.host import Host
+from rota.generate.lateness import Lateness
 from rota.generate.plan import Ask, Plan, Silence
+from rota.generate.player import Stage
 from rota.generate.reach import reach
 from rota.generate.rest import Rest, processor_seconds, rest
 from rota.generate.run import RUNS, Tally, replayed, run
 from rota.generate.verdicts import OTHERS
+from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Judges, Walks, judged_here
 from rota.report.identity import UNIDENTIFIED
 from rota.report.walks import WalksSeen
@@ -165,6 +168,30 @@ def test_polite_members_of_another_group_that_wait_in_vain_are_told(monkeypatch)
     finally:
         host.stop()
     assert one.cause == (OTHERS, "another group")
+
+
+class Late(Lateness):
+    """A kit on a machine so busy that it was late for so long."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.seconds = seconds
+
+    def since(self, moment):
+        return self.seconds
+
+
+@pytest.mark.parametrize(("late", "harmed"), [(0.0, True), (5.0, False)])
+def test_what_the_kit_is_late_itself_is_not_held_against_the_target(monkeypatch, late, harmed):
+    """Two need a second and a half to be Stable; they are given a second, and what the kit was late."""
+    monkeypatch.setattr(aftermath, "BEYOND", 1.0)
+
+    async def walk(coordinator):
+        coordinator.lateness = Late(late)
+        return await aftermath.aftermath(Stage(coordinator, "g"), Plan(1, 0, ()), coordinator.terms)
+
+    harm = in_virtual_time({**SETTINGS, "group.initial.rebalance.delay.ms": 1000}, walk)
+    assert (harm is not None) is harmed
 
 
 def test_a_target_that_spins_does_not_rest():

@@ -172,12 +172,15 @@ async def _have(stage: Stage, terms: Terms, kind: str, seconds: float) -> bool:
 async def _stable(
     pair: list[_Polite], lives: Sequence[asyncio.Future[None]], seconds: float, stage: Stage
 ) -> bool:
-    """Whether both are in one generation within so many seconds; not if neither gets any answer."""
+    """Whether both are in one generation within so many seconds, beside what the kit is late itself; not if
+    neither gets any answer.
+    """
     loop = asyncio.get_running_loop()
-    end = loop.time() + seconds - stage.lost
-    while loop.time() < end + stage.lost and not all(life.done() for life in lives):
-        if pair[0].settled == pair[1].settled != -1:
-            return True
+    began, lost = loop.time(), stage.lost
+    while not pair[0].settled == pair[1].settled != -1:
+        given = seconds + stage.lost - lost + stage.late(began)
+        if loop.time() > began + given or all(life.done() for life in lives):
+            return False
         await asyncio.sleep(PAUSE / 4)
         await stage.up()
-    return False
+    return True

@@ -249,6 +249,10 @@ class Stage:
         connection.asked.clear()
         connection.line = None
 
+    def late(self, since: float) -> float:
+        """How late the kit itself was at most since some moment."""
+        return self._coordinator.lateness.since(since)
+
     def cut(self, line: int) -> None:
         """End a connection."""
         connection = self._connections.get(line + _LINES * self.restarts)

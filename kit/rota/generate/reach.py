@@ -22,6 +22,9 @@ from rota.spec import Node, Profile
 
 _CLIENT = "rota-walks"
 
+_METADATA = 8
+"""The newest version of Metadata that is asked: who reads a newer one wrongly can be walked on, too."""
+
 
 def reach(
     address: tuple[str, int], settings: Mapping[str, int], profile: Profile, patience: float
@@ -58,6 +61,7 @@ def _topics(connection: Connection, versions: Mapping[str, int], patience: float
         asked = {"topics": wanted, "timeout_ms": 5000, "validate_only": False}
         _ask(connection, "CreateTopics", versions, asked, patience)
     deadline = time.monotonic() + patience
+    versions = {**versions, "Metadata": min(versions["Metadata"], _METADATA)}
     while True:
         named = {"topics": [{"name": name} for name in TOPICS], "allow_auto_topic_creation": True}
         found = _ask(connection, "Metadata", versions, named, patience)["topics"]
