@@ -108,7 +108,7 @@ def paused_process(scene: Scene) -> None:
 
 @night("static-restart")
 def static_restart(scene: Scene) -> None:
-    """A static member is killed and is back within its session timeout, which is long: a process has to start."""
+    """A static member is killed and back within its session timeout, in which any process can start."""
     topic, (first, second) = group_of(scene, 2, "one", LONG_SESSION_MS)
     scene.begins()
     second.kill()
