@@ -67,6 +67,14 @@ def test_a_generation_that_some_have_fetched_was_assigned() -> None:
     assert (second.ending, second.to_generation, second.seconds) == (Ending.ASSIGNED, 2, 2)
 
 
+def test_what_a_leader_computes_is_no_word_of_the_coordinator() -> None:
+    night = Clients().join(0, A).joined(1, A, 3).tell(1.1, Kind.ASSIGNMENT, A, generation=3).join(1.2, B)
+    night.sync(1.3, A, 3).tell(1.4, Kind.REBALANCE_TOLD, A).join(1.5, A).joined(1.6, B, 4).joined(1.6, A, 4)
+    night.tell(1.7, Kind.ASSIGNMENT, A, generation=4).sync(1.8, B, 4).sync(1.8, A, 4)
+    found = [(one.to_generation, one.ending) for one in rebalances(night)]
+    assert found == [(3, Ending.ASSIGNED), (4, Ending.ASSIGNED)]
+
+
 def test_an_answer_with_the_generation_that_goes_on_is_no_rebalance() -> None:
     listed = {"roster": {A: "", B: "till-1"}}
     night = Clients().join(0, A).tell(1, Kind.WAS_JOINED, A, generation=1, data=listed).sync(2, A, 1)

@@ -92,7 +92,7 @@ def _of(night: Night, on: Broker, folder: Path, clients: str) -> list[Heard]:
         return []
     except AssertionError as failure:
         (folder / "failure.txt").write_text(str(failure), encoding="utf-8")
-        print(f"{night.name}: FAILED: {str(failure).splitlines()[0]}", flush=True)
+        print(f"{night.name}: FAILED: {[*str(failure).splitlines(), 'it says nothing'][0]}", flush=True)
         return [Heard([Judged(night.name, "log", Verdict.FAILED, ())])]
 
 

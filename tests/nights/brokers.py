@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from harness.kafka_on_disk import KafkaOnDisk, ask
+from harness.kafka_on_disk import KafkaOnDisk, lead
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets.kafka_jars import RELEASES, Release
 from rota.conformance.targets.ports import free_ports
@@ -126,12 +126,8 @@ class Kafka:
         before. A Kafka whose only disk fails ends itself; that is another night."""
         if not self._disks:
             return False
-        for number in range(_FILLING):
-            partitions = [_large(one) for one in range(100)]
-            body = {"group_id": f"large-{number}", "generation_id_or_member_epoch": -1, "member_id": ""}
-            topics = [{"name": "t", "partitions": partitions}]
-            answer = ask(self.address, "OffsetCommit", 6, {**body, "topics": topics})
-            assert {one["error_code"] for one in answer["topics"][0]["partitions"]} == {0}
+        for number in range(3):
+            lead(self.address, f"large-{number}", subscription=bytes(_LARGE))
         (segment,) = self.data.glob("*/__consumer_offsets-*/*.log")
         for process in _below(self._kafka.session):
             resource.prlimit(process, resource.RLIMIT_FSIZE, (segment.stat().st_size, resource.RLIM_INFINITY))
@@ -142,18 +138,8 @@ TWO_DISKS = ("kafka-4.4.0", "kafka-4.0.2", "kafka-3.9.2")
 """Releases that go on without one of their disks where they keep the cluster's metadata themselves."""
 
 _DISKS = ("one", "other")
-_FILLING = 5
-"""Commits of 400 kB, so that neither the broker's log nor the cluster's metadata is as long."""
-
-
-def _large(partition: int) -> dict[str, object]:
-    """An offset with as much beside it as is allowed."""
-    return {
-        "partition_index": partition,
-        "committed_offset": 1,
-        "committed_leader_epoch": -1,
-        "committed_metadata": "-" * 4000,
-    }
+_LARGE = 900_000
+"""Bytes of a subscription, so that neither the broker's log nor the cluster's metadata is as long."""
 
 
 def broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:

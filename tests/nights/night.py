@@ -138,10 +138,13 @@ class Scene(World):
         self._raw: list[Raw] = []
         self._generation = -1
 
-    def client(self, *topics: str, instance: str = "", pattern: str | None = None) -> Member:
+    def client(
+        self, *topics: str, instance: str = "", pattern: str | None = None, session_ms: int = SESSION_MS
+    ) -> Member:
         """Starts a consumer, static if it has an instance id."""
+        more = self._more | {"session.timeout.ms": session_ms}
         static = {"group.instance.id": instance} if instance else {}
-        return self.member(*topics, pattern=pattern, more=self._more | static)
+        return self.member(*topics, pattern=pattern, more=more | static)
 
     def raw(self, topic: str) -> Raw:
         """A client of which every request is told."""

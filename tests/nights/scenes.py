@@ -9,6 +9,7 @@ from nights.night import SESSION_MS, Night, NotPlayable, Scene
 from rota.clients.members import Member
 
 PARTITIONS = 6
+LONG_SESSION_MS = 60_000
 NIGHTS: list[Night] = []
 
 GENERIC = frozenset({"not-visible", "new"})
@@ -36,13 +37,16 @@ def night(
     return register
 
 
-def group_of(scene: Scene, number: int, instance: str = "") -> tuple[str, list[Member]]:
+def group_of(
+    scene: Scene, number: int, instance: str = "", session_ms: int = SESSION_MS
+) -> tuple[str, list[Member]]:
     """A topic and so many consumers that share it; static ones if an instance id is given."""
     topic = scene.topic(PARTITIONS)
     scene.produce(1)
     members = []
     for place in range(number):
-        members.append(scene.client(topic, instance=f"{instance}-{place}" if instance else ""))
+        name = f"{instance}-{place}" if instance else ""
+        members.append(scene.client(topic, instance=name, session_ms=session_ms))
         scene.settled(*members)
     return topic, members
 
@@ -104,11 +108,11 @@ def paused_process(scene: Scene) -> None:
 
 @night("static-restart")
 def static_restart(scene: Scene) -> None:
-    """A static member is killed and is back within its session timeout."""
-    topic, (first, second) = group_of(scene, 2, "one")
+    """A static member is killed and back within its session timeout, in which any process can start."""
+    topic, (first, second) = group_of(scene, 2, "one", LONG_SESSION_MS)
     scene.begins()
     second.kill()
-    again = scene.client(topic, instance="one-1")
+    again = scene.client(topic, instance="one-1", session_ms=LONG_SESSION_MS)
     scene.settled(first, again)
 
 

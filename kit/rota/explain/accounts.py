@@ -195,6 +195,8 @@ class Accounts:
         if None not in (event.generation, one.to_generation) and event.generation != one.to_generation:
             return
         one.note(event)
+        if event.source is not Source.BROKER_LOG:
+            return  # its leader has computed it; whether the coordinator took it shows when members fetch it
         one.by_broker = True
         one.assigned = moment(event, group.seen)
         one.joined = one.assigned if one.joined is None else one.joined

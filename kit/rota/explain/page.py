@@ -88,6 +88,11 @@ def _account(one: Rebalance) -> Markup:
     return element("li", element("time", telling.clock(at)), f" {'; '.join(account(one))}.")
 
 
+def _begun(one: Diagnosis) -> str:
+    """What happened, as a sentence begins; a member's id stays as it is."""
+    return one.sentence if one.cause.sentence.startswith("{who}") else telling.capital(one.sentence)
+
+
 def _incident(one: Diagnosis, number: int) -> Markup:
     found = one.incident
     told = found.told[:ACCOUNTS]
@@ -107,9 +112,9 @@ def _incident(one: Diagnosis, number: int) -> Markup:
     return element(
         "article",
         element("h3", f"{one.cause.title}: ", element("span", found.group), id=f"incident-{number}"),
-        element("p", f"{telling.clock(found.began, day=True)} to {telling.clock(found.ended)}", class_="at"),
-        element("p", f"{one.headline}"),
-        element("p", f"{one.before[:1].upper()}{one.before[1:]}.", class_="quiet") if one.before else None,
+        element("p", telling.span(found), class_="at"),
+        element("p", f"{_begun(one)}; {one.cost}."),
+        element("p", f"{telling.capital(one.before)}.", class_="quiet") if one.before else None,
         timeline(one),
         element("h4", "What happened"),
         element("ol", *accounts, element("li", f"{more} more", class_="quiet") if more > 0 else None),

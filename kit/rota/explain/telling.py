@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from rota.explain.diagnosis import Diagnosis, account, evidence, worst_gaps
+from rota.explain.incidents import Incident
 from rota.explain.rebalance import WITHIN, Rebalance
 from rota.explain.worst import Explained, Totals
 from rota.history import Event
@@ -89,11 +90,8 @@ def _cells(one: Totals) -> dict[str, str]:
 def incident(one: Diagnosis) -> Iterator[str]:
     """One incident in plain words."""
     found = one.incident
-    span = clock(found.began, day=True)
-    if found.ended is not None and (found.open or clock(found.ended) != clock(found.began)):
-        span += f" to {'now' if found.open else clock(found.ended)}"
-    yield emphasised(f"{span}  {_cut(found.group)}: {one.cause.title}")
-    before = [f"{_capital(one.before)}."] if one.before else []
+    yield emphasised(f"{span(found)}  {_cut(found.group)}: {one.cause.title}")
+    before = [f"{capital(one.before)}."] if one.before else []
     yield from _listed("what", [f"{one.sentence}; {one.cost}.", *before])
     for rebalance in _told(found.told):
         words = "; ".join(account(rebalance))
@@ -110,6 +108,12 @@ def incident(one: Diagnosis) -> Iterator[str]:
     yield from _listed("see", _further(one))
     shown, more = evidence(found)
     yield from _listed("rests on", [*map(told, shown), *([f"{counted(more, 'event')} more"] if more else [])])
+
+
+def span(one: Incident) -> str:
+    """From when to when it was; one moment if that is all that seconds show."""
+    since, until = clock(one.began, day=True), "now" if one.open else clock(one.ended)
+    return since if one.ended is None or until == clock(one.began) else f"{since} to {until}"
 
 
 def _listed(head: str, items: Iterable[str]) -> Iterator[str]:
@@ -160,5 +164,6 @@ def _cut(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:39]}…"
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """A sentence as one begins."""
     return text[:1].upper() + text[1:]

@@ -26,7 +26,7 @@ STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 2
 
 TICKS = 8
 
-COMES = (Kind.JOINED, Kind.REPLACED, Kind.WAS_JOINED)
+COMES = (Kind.JOINED, Kind.REPLACED, Kind.ID_GIVEN)
 GOES = (Kind.FAILED, Kind.LEFT, Kind.LEAVING, Kind.NOT_REJOINED, Kind.NOT_SYNCED)
 
 MARKS: dict[Kind, tuple[str, str]] = {
@@ -117,10 +117,10 @@ def _rows(told: Sequence[Rebalance]) -> list[_Row]:
     rows: dict[str, _Row] = {}
     for one in told:
         for event in one.events:
-            if not event.member or event.kind not in MARKS | dict.fromkeys(COMES):
+            if not event.member or event.kind not in (*MARKS, *COMES, Kind.WAS_JOINED):
                 continue
             row = rows.setdefault(event.member, _Row(short(event.member)))
-            if event.kind in COMES and row.came is None and row.went is None:
+            if _comes(event, one) and row.came is None and row.went is None:
                 row.came = event.at
             if event.kind in GOES and row.went is None:
                 row.went = event.at
@@ -129,6 +129,12 @@ def _rows(told: Sequence[Rebalance]) -> list[_Row]:
             if event.kind in MARKS:
                 row.marks.append(event)
     return list(rows.values())
+
+
+def _comes(event: Event, one: Rebalance) -> bool:
+    """Whether a member is new: who was there before joins again as those do that come."""
+    new = one.from_empty or event.member in one.came
+    return event.kind in COMES or (event.kind is Kind.WAS_JOINED and new)
 
 
 def _axis(scale: _Scale, height: int) -> Markup:
