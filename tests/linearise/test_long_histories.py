@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from random import Random
 
@@ -98,6 +99,21 @@ def test_what_is_late_is_forgiven_and_told():
     (told,) = going_on.late
     assert told.what == "timer session of m"
     assert 0.6 < told.seconds < 1.0
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.9, Verdict.CONSISTENT), (4.0, Verdict.VIOLATED)])
+def test_an_answer_that_is_late_is_forgiven_though_no_order_can_be_tried_anew(seconds, verdict, monkeypatch):
+    monkeypatch.setattr(sys.modules["rota.linearise.judge"], "AGAIN", 0)
+    told = Told().alone()
+    request = told.beats(0, "m")
+    history = told.quiet(seconds).beaten(request).history()
+    going_on = Judge(history.profile, history.config, history.lateness, Limits(forgives=2.0))
+    judgement = going_on.all(history.events)
+    assert judgement.verdict is verdict
+    if verdict is Verdict.CONSISTENT:
+        (late_one,) = going_on.late
+        assert late_one.what.startswith("the answer to request")
+        assert 0.5 < late_one.seconds < 1.0
 
 
 def test_what_is_later_than_that_is_not_forgiven():

@@ -46,7 +46,7 @@ PLANTED = (
     ),
     ("ids are not bound", RUN + "_answered", "renamed(rest, names) if names else rest", "rest"),
     ("an id is handed out twice", STEPS + "take", "if call.fresh_id in state.ids:", "if False:"),
-    ("silence says nothing", RUN + "_quiet", "if all(", "if True or all("),
+    ("silence says nothing", RUN + "quiet", "if all(", "if True or all("),
     ("a request may wait", RUN + "_possible", "and not any(self._begun", "and not all(False and self._begun"),
     ("the log may take its time", RUN + "_possible", "and not (state.line and", "and not (False and"),
     ("the log forgets", STATES + "after", "*state.line, *", "*state.line[:0], *"),

@@ -2,12 +2,17 @@
 
 import io
 import os
+import sys
 import tracemalloc
 
+import cramjam
 import pytest
+from click.testing import CliRunner
 
 from harness.kafka_on_disk import ask, commit, lead
 from harness.offsets_logs import WrittenLog, state_loaded, state_of
+from harness.packed_batches import repacked
+from rota.cli.main import main
 from rota.history import Kind
 from rota.log import Disk, Fsync, LogOptions, PartitionFiles, frames
 from rota.log.group_records import GroupKey, GroupValue, OffsetKey, OffsetValue
@@ -74,6 +79,21 @@ def test_a_torn_tail_is_told_and_what_is_before_it_counts(tmp_path, cut):
     assert origin == f"__consumer_offsets-0@{log.next - 1}"
     assert what == f"{len(last) - cut} bytes from byte {len(whole) - len(last)} on, to the end"
     assert why.startswith("cut short, or being written: ")
+
+
+def test_what_cannot_be_unpacked_is_counted_once_and_spoils_nothing(tmp_path, monkeypatch):
+    log = WrittenLog().write((GroupKey("g"), GroupValue("consumer", 1, None, None)))
+    log.write((A, value(1))).write((B, value(2)))
+    log.write((GroupKey("g"), GroupValue("consumer", 5, None, None)))
+    log.batches[1:3] = [repacked(batch, "zstd") for batch in log.batches[1:3]]
+    folder = str(log.folder(tmp_path, 7))
+    told = "a batch is not read that is compressed with zstd: pip install 'rota[compression]'"
+    for is_installed in (False, True):
+        monkeypatch.setitem(sys.modules, "cramjam", cramjam if is_installed else None)
+        done = CliRunner().invoke(main, ["validate", folder])
+        said = " ".join(done.stdout.split())
+        assert (done.exit_code, "holds: 1 group, 2 of 4 events judged" in said) == (0, True), said
+        assert (f"2 times {told} (first at __consumer_offsets-7@1)" in said) is not is_installed
 
 
 def test_zeros_behind_the_last_batch_are_told_as_such(tmp_path):

@@ -72,7 +72,7 @@ class Run:
         account = validation.end()
         seen, told = account.events, self.tally.events
         assert seen == told, f"of {told} events {seen} are accounted for"
-        account.quarantined += self.tally.broken
+        account.quarantined += self.tally.broken - self.tally.also_told
         assumed = {name: str(value) for name, value in DEFAULTS.items() if name not in known}
         account.assumed = {"profile": self.options.profile} | assumed
         return self._conclude(validation, account)

@@ -143,7 +143,7 @@ class Judge:
     def _take(self, event: Event) -> None:
         self._since.append(event)
         try:
-            if not self.run.see(event) and not self._forgiven():
+            if not self.run.see(event) and not self._forgiven(event):
                 self.found = self._violated(event)
         except UndecidedError as why:
             self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
@@ -167,8 +167,10 @@ class Judge:
         earlier = frozenset(self._reached)
         return Judgement(Verdict.CONSISTENT, states=self.run.most, moments=moments, earlier=earlier)
 
-    def _forgiven(self) -> bool:
+    def _forgiven(self, event: Event) -> bool:
         """Go on with what is late and no more than that, where that is forgiven."""
+        if isinstance(event, Quiet) and self._only_late(event):
+            return True
         for patience in self._more_patient():
             if patience.slack - patience.told > self._limits.forgives or patience.early > patience.told_early:
                 break
@@ -181,6 +183,21 @@ class Judge:
                 self._begin_again()
                 return True
         return False
+
+    def _only_late(self, event: Quiet) -> bool:
+        """Go on from the states that there were, where nothing but answers is late: no order is tried anew,
+        for which there may be too many."""
+        run = self.run
+        run.states = run.before_last
+        run.patience(replace(self._strict, slack=self._strict.told + self._limits.forgives))
+        found = run.quiet(event)
+        run.patience(self._strict)
+        run.states = found
+        if not found:
+            return False
+        self.late += _out_of_time(found)
+        self._begin_again()
+        return True
 
     def _violated(self, event: Event) -> Judgement:
         if self.run.narrowed:

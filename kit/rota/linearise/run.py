@@ -159,7 +159,7 @@ class Run:
             return bool(self.states)
         self._close(event.at)
         self.before_last = self.states
-        self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
+        self.states = self.quiet(event) if isinstance(event, Quiet) else self._answered(event)
         return bool(self.states)
 
     def _send(self, event: Sent) -> None:
@@ -221,7 +221,7 @@ class Run:
                     found.setdefault(renamed(rest, names) if names else rest, path)
         return found
 
-    def _quiet(self, event: Quiet) -> States:
+    def quiet(self, event: Quiet) -> States:
         """The states that owe nothing which must have come by now."""
         found: States = {}
         for state, path in self.states.items():

@@ -22,7 +22,8 @@ class Tally:
 
     sources: what was read → the name of its reader; events: all of them; unread: those among them of the
     kind UNREAD, unknown: those of logs among these; untimed: events of logs whose time was not found;
-    quarantined: reason → where and how often; skipped: files in folders that no reader knows.
+    quarantined: reason → where and how often, also_told: so much of it is an event as well; skipped: files in
+    folders that no reader knows.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Tally:
     unknown: int = 0
     untimed: Quarantined | None = None
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
+    also_told: int = 0
     skipped: list[str] = field(default_factory=list)
 
     def quarantine(self, origin: str, reason: str) -> None:
