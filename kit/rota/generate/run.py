@@ -57,7 +57,8 @@ class Tally:
     """What a run has come to until now.
 
     died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; rest, how the target came to it, where that can be seen.
+    restarts, how many; avoiding, how many walks were others again without what went wrong in them; rest, how
+    the target came to it, where that can be seen.
     """
 
     plans: int = 0
@@ -69,6 +70,7 @@ class Tally:
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
     bystander: Bystander | None = None
     restarts: int = 0
+    avoiding: int = 0
     rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
@@ -155,6 +157,7 @@ async def _walk_beside(
     finally:
         living.cancel()
     tally.bystander = bystander
+    tally.avoiding += walks.avoiding.walked
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
     if bystander.harm and not stopped():
