@@ -234,9 +234,10 @@ class Stage:
             asked.answered.set_result(None)
 
     def ended(self, connection: _Connection) -> None:
-        """The target has ended a connection, which it has no reason to."""
+        """The target has ended a connection, which it has no reason to: by what it was asked first there."""
         self._coordinator.life.suspected = True
-        self.odd.append(("wire", "the target ended a connection"))
+        asked = next(iter(connection.asked.values()), None)
+        self.odd.append(("wire" if asked is None else asked.api, "the target ended a connection"))
         self._broken(connection)
 
     def _broken(self, connection: _Connection) -> None:
@@ -293,6 +294,7 @@ class Stage:
             coordinator.terms.config,
             late,
             looks=coordinator.looks,
+            looks_every=coordinator.terms.looks_every,
         )
         steps = (*self.steps, *([Restart(self.hit)] if self.hit else []))
         return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd), tuple(self._asked))

@@ -57,8 +57,9 @@ class Tally:
     """What a run has come to until now.
 
     died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; avoiding, how many walks were others again without what went wrong in them; rest, how
-    the target came to it, where that can be seen.
+    restarts, how many; avoiding, how many walks were others again without what went wrong in them; looks,
+    whether the target's looks for what has expired were followed; rest, how the target came to it, where
+    that can be seen.
     """
 
     plans: int = 0
@@ -71,6 +72,7 @@ class Tally:
     bystander: Bystander | None = None
     restarts: int = 0
     avoiding: int = 0
+    looks: bool = False
     rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
@@ -158,6 +160,7 @@ async def _walk_beside(
         living.cancel()
     tally.bystander = bystander
     tally.avoiding += walks.avoiding.walked
+    tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
     if bystander.harm and not stopped():

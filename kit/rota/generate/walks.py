@@ -106,7 +106,7 @@ class Walks:
     avoiding: Avoiding = field(default_factory=Avoiding)
     _groups: count[int] = field(default_factory=count)
     _under_way: dict[Stage, Plan] = field(default_factory=dict)
-    _over: deque[tuple[float, Plan]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
+    _over: deque[tuple[float, Played]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
 
     async def one(self, plan: Plan) -> Walked:
         """Play a plan in a group of its own, and see what it leaves behind. Errors: Died."""
@@ -131,7 +131,7 @@ class Walks:
             other.close()
         del self._under_way[stage]
         played = stage.played(plan)
-        self._over.append((asyncio.get_running_loop().time(), played.plan))
+        self._over.append((asyncio.get_running_loop().time(), played))
         return played, harm
 
     def suspects(self) -> list[Played]:
@@ -142,8 +142,12 @@ class Walks:
     def recent(self) -> list[Plan]:
         """Plans that may have done what has just happened: under way, as of `suspects`, or just over."""
         since = asyncio.get_running_loop().time() - RECENT
-        over = [plan for at, plan in reversed(self._over) if at > since]
+        over = [played.plan for at, played in reversed(self._over) if at > since]
         return [played.plan for played in self.suspects()] + over
+
+    def latest(self) -> Played:
+        """The walk that asked last: under way, or the last that is over."""
+        return next(iter(self.suspects()), None) or self._over[-1][1]
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
         """Play plans side by side; the verdicts in their order. Errors: Died."""
@@ -177,13 +181,15 @@ class Walks:
                 done(walked)
                 self.avoiding.hear(walked)
 
-        restarting = asyncio.ensure_future(self._restart(seconds, restarts))
+        restarting = asyncio.ensure_future(self._restart(seconds, restarts, end))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
         await finished([*tasks, restarting], self.coordinator.life, stopped)
 
-    async def _restart(self, seconds: float, number: int) -> None:
-        """Restart the target so many times, by each of the signals in turn."""
+    async def _restart(self, seconds: float, number: int, end: float) -> None:
+        """Restart the target so many times, by each of the signals in turn; fewer where each takes long."""
         for one in range(number):
             await asyncio.sleep(seconds / (number + 1))
+            if asyncio.get_running_loop().time() > end:
+                return
             if self.coordinator.restarts is not None:
                 await self.coordinator.restarts.now(SIGNALS[one % len(SIGNALS)])

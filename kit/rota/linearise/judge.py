@@ -6,7 +6,8 @@ What it cannot see:
 - which of several orders happened, as long as one is allowed;
 - records that the log has failed to store, coordinators that move;
 - transactions: their commits are taken, their ends are not part of a history;
-- when offsets and groups expire: where they may have, what can only be so is undecided (`History.looks`);
+- when offsets and groups expire, where nobody knows how often is looked for them: where they may have, what
+  can only be so is undecided (`History.looks`);
 - the order of members and topics in lists, texts of errors, client ids and hosts;
 - the answer to FindCoordinator, which is about no group's state.
 """
@@ -53,6 +54,7 @@ def judge(history: History, limits: Limits | None = None) -> Judgement:
         limits,
         existed=history.existed,
         looks=history.looks,
+        every=history.looks_every,
         restarts=history.restarts,
     )
     return judge.all(history.events)
@@ -74,13 +76,14 @@ class Judge:
         *,
         existed: bool = False,
         looks: bool = False,
+        every: float | None = None,
         restarts: bool = False,
     ) -> None:
         self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
-        self.run = Run(profile, config, self._strict, self._limits, restarts)
+        self.run = Run(profile, config, self._strict, self._limits, restarts, every)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []

@@ -25,6 +25,9 @@ COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTE
 RESTARTED = frozenset({"loading.load"})
 """Rules that walks come to where they restart the target."""
 
+EXPIRED = frozenset(slug for slug in RULES if slug.startswith("expiry."))
+"""Rules that walks come to where the target looks often enough for what has expired."""
+
 TOLD = 3
 """Rules that are told which would explain a failure."""
 
@@ -40,7 +43,7 @@ NOT_WALKED: Mapping[str, str] = {
     **dict.fromkeys(
         ("persistence.creation-stored", "timers.session-ignored"), "a change that the wire shows nothing of"
     ),
-    **{slug: "minutes in which offsets expire" for slug in RULES if slug.startswith("expiry.")},
+    **dict.fromkeys(sorted(EXPIRED), "a target that looks every few seconds for what has expired"),
     "timers.new-member-expired": "five minutes in the first join phase",
 }
 """Slug of a rule -> what it takes that walks do not do."""
@@ -80,7 +83,8 @@ class WalksSeen:
     @property
     def in_reach(self) -> set[str]:
         """Rules that walks can come to."""
-        return (RULES.keys() - NOT_WALKED.keys()) | (RESTARTED if self.tally.restarts else set())
+        restarted = RESTARTED if self.tally.restarts else set()
+        return (RULES.keys() - NOT_WALKED.keys()) | restarted | (EXPIRED if self.tally.looks else set())
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
