@@ -38,7 +38,7 @@ def grounds(seed: int, profile: str) -> Grounds:
 
 
 def hunted(name: str, seed: int, explained: Sequence[int] = SEEDS) -> dict[str, Any]:
-    """What became of the hunt for a bug with a seed, as a line has it. explained: with these it is explained."""
+    """What became of the hunt for a bug with a seed, as a line has it. explained: seeds with which."""
     logging.disable()  # of the server, in which bugs raise
     bug = core_bugs()[name]
     ground = grounds(seed, profile_for(bug))
