@@ -21,6 +21,9 @@ from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Wal
 SHRINKING = 60.0
 """Seconds in which a failure is made shorter, at most."""
 
+EXPLAINING = 60.0
+"""Seconds in which it is looked which rules explain failures; what is left then has the nearest rule."""
+
 CAUSES = 8
 """Causes whose failures are made shorter; of the others one is shown as it was met."""
 
@@ -219,12 +222,15 @@ async def _failures(
     if stopped():
         return [_as_met(each) for each in most_met]
     shorter = await asyncio.gather(*(_failure(walks, each) for each in most_met[:CAUSES]))
-    tell("looking for the rules that explain them" if shorter else "")
-    explained = [
-        replace(one, walked=await explaining(one.walked, [_shortest(each)]))
-        for one, each in zip(shorter, most_met, strict=False)
-    ]
-    return [*explained, *map(_as_met, most_met[CAUSES:])]
+    if shorter:
+        tell("looking for the rules that explain them")
+    explained: list[Failure] = []
+    over = after(EXPLAINING)
+    for one, each in zip(shorter, most_met, strict=False):
+        if over() or stopped():
+            break
+        explained.append(replace(one, walked=await explaining(one.walked, [_shortest(each)])))
+    return [*explained, *shorter[len(explained) :], *map(_as_met, most_met[CAUSES:])]
 
 
 def _shortest(walked: list[Walked]) -> Walked:
