@@ -118,9 +118,9 @@ def _explained(near: Sequence[str]) -> str:
         return ""
     first, later, part, others = map(near.count, ("rule", "among", "part", "others"))
     return (
-        f" Of {len(near)} failures that were explained the first rule told is the bug's own {first} times, the "
-        f"second or third is {later} times; else the first is one of its part {part} times and another one "
-        f"{others} times."
+        f" Of {len(near)} failures that were explained the first rule told is the bug's own {first} times, "
+        f"the second or third is {later} times; else the first is one of its part {part} times and another "
+        f"one {others} times."
     )
 
 
