@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,14 +105,23 @@ def summary() -> Iterator[str]:
         near = [one.near for one in of_walks if one.near]
         if ones:
             nearest = sum(one.nearest == core_bugs()[one.bug].rule for one in of_walks)
-            first, later, part, others = map(near.count, ("rule", "among", "part", "others"))
-            yield (
+            told = (
                 f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The "
-                f"answer that did not come was due by the bug's own rule {nearest} times. Of {len(near)} "
-                f"failures that were explained the first rule told is the bug's own {first} times, the "
-                f"second or third is {later} times; else the first is one of its part {part} times and "
-                f"another one {others} times."
+                f"answer that did not come was due by the bug's own rule {nearest} times."
             )
+            yield told + _explained(near)
+
+
+def _explained(near: Sequence[str]) -> str:
+    """How near the rules are that explain failures, where some were explained."""
+    if not near:
+        return ""
+    first, later, part, others = map(near.count, ("rule", "among", "part", "others"))
+    return (
+        f" Of {len(near)} failures that were explained the first rule told is the bug's own {first} times, "
+        f"the second or third is {later} times; else the first is one of its part {part} times and another "
+        f"one {others} times."
+    )
 
 
 def cell(bug: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from harness.bugs_in_recordings import of_line, write
 from harness.recorded_walks import Recording, recordings
 from harness.seen_bugs import profile_for
-from harness.walk_hunt import asked_for, grounds, lines, look
+from harness.walk_hunt import asked_for, grounds, lines, look, parser
 from rota.generate.hunt import Grounds
 from rota.generate.verdicts import Verdict
 from rota.generate.verdicts import judged as walked
@@ -74,7 +74,7 @@ def told(line: dict[str, Any]) -> str:
 
 def main() -> None:
     """Look for each, and tell."""
-    asked = asked_for(__doc__, LINES)
+    asked = asked_for(parser(__doc__), LINES)
     look(asked.names, asked.seeds, asked.lines, asked.processes, hunted, told)
     if asked.all:
         write(map(of_line, lines(asked.lines)))

@@ -1,10 +1,11 @@
 """Which planted bugs of the coordinator walks find, within what a run has by default.
 
-    python tests/harness/walk_hunt.py [--seeds 1,2,3] [--lines FILE] [--processes N] [BUG ...]
+    python tests/harness/walk_hunt.py [--seeds 1,2,3] [--explain 1] [--lines FILE] [--processes N] [BUG ...]
 
 looks for each bug with each seed, in virtual time, and writes a line for each to FILE as it goes: what stands
 there already is not looked for again. Without a BUG it looks for all that a client can see by the table of
-what the cases see, and in the end it writes tests/generate/hunted.toml and the page from all lines.
+what the cases see, and in the end it writes tests/generate/hunted.toml and the page from all lines. Which
+rules would explain a failure takes one to twenty seconds of processor: --explain names the seeds for it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from math import ceil
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,20 +37,20 @@ def grounds(seed: int, profile: str) -> Grounds:
     return Grounds(seed, profile)
 
 
-def hunted(name: str, seed: int) -> dict[str, Any]:
-    """What became of the hunt for a bug with a seed, as a line has it."""
+def hunted(name: str, seed: int, explained: Sequence[int] = SEEDS) -> dict[str, Any]:
+    """What became of the hunt for a bug with a seed, as a line has it. explained: seeds with which."""
     logging.disable()  # of the server, in which bugs raise
     bug = core_bugs()[name]
     ground = grounds(seed, profile_for(bug))
     since = time.process_time()
-    found = hunt(bug, ground)
+    found = hunt(bug, ground, explains=seed in explained)
     failed, short = found.failed, found.shortest
     return {
         "bug": name,
         "seed": seed,
         "broken": bug.rule,
         "nearest": failed.rule if failed else "",
-        "told": short.rule if short else "",
+        "told": short.rule if short else failed.rule if failed else "",
         "among": rules_told(short) if short else [],
         "steps": len(short.played.plan.steps) if short else 0,
         "mistakes": list(map(str, short.suspects[:5])) if short else [],
@@ -124,9 +125,13 @@ def tabulate(path: Path) -> None:
     PAGE.write_text(page(), encoding="utf-8")
 
 
-def asked_for(description: str | None, lines: Path) -> argparse.Namespace:
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Reads what is asked for."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
+
+
+def asked_for(parser: argparse.ArgumentParser, lines: Path) -> argparse.Namespace:
     """What is to be looked for: bugs (`names`, `all` if none is named), `seeds`, `lines`, `processes`."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="of the plans")
     parser.add_argument("--lines", type=Path, default=lines, help="what was found until now")
     parser.add_argument("--processes", type=int, default=2)
@@ -140,8 +145,13 @@ def asked_for(description: str | None, lines: Path) -> argparse.Namespace:
 
 def main() -> None:
     """Look for each, and tell."""
-    asked = asked_for(__doc__, LINES)
-    look(asked.names, asked.seeds, asked.lines, asked.processes)
+    reads = parser(__doc__)
+    reads.add_argument(
+        "--explain", default=",".join(map(str, SEEDS)), help="seeds with which it is explained"
+    )
+    asked = asked_for(reads, LINES)
+    explained = [int(seed) for seed in asked.explain.split(",") if seed]
+    look(asked.names, asked.seeds, asked.lines, asked.processes, partial(hunted, explained=explained))
     if asked.all:
         tabulate(asked.lines)
 

@@ -137,7 +137,7 @@ class Hunt:
 
     walks: how many there were; other: in how many the server said something else than a sound one, or at
     another moment; undecided: how many of these; failed: the first that failed; shortest: the same made
-    shorter and explained; seconds: when it was over.
+    shorter and explained, if that was wanted; seconds: when it was over.
     """
 
     walks: int
@@ -169,10 +169,17 @@ def told(failed: Walked, bug: CoreBug | None, grounds: Grounds) -> Walked:
     raise AssertionError("it waits, though nothing here takes time")
 
 
-def hunt(bug: CoreBug | None, grounds: Grounds, seconds: float = BUDGET, every: bool = False) -> Hunt:
+def hunt(
+    bug: CoreBug | None,
+    grounds: Grounds,
+    seconds: float = BUDGET,
+    every: bool = False,
+    explains: bool = True,
+) -> Hunt:
     """Walk until something fails, as many walks as a run of so many seconds has.
 
-    Parameters: bug, what is planted, None for nothing; every, whether what sounds sound is judged, too.
+    Parameters: bug, what is planted, None for nothing; every, whether what sounds sound is judged, too;
+    explains, whether what fails is made shorter and explained.
     """
     walks = _Scheduled(seconds)
     other, undecided = 0, 0
@@ -195,7 +202,8 @@ def hunt(bug: CoreBug | None, grounds: Grounds, seconds: float = BUDGET, every: 
         verdict = judged(found.played, found.harm)
         undecided += verdict.verdict is Verdict.UNDECIDED
         if verdict.verdict is Verdict.FAIL:
-            return Hunt(walks.begun, other, undecided, verdict, ended, told(verdict, bug, grounds))
+            short = told(verdict, bug, grounds) if explains else None
+            return Hunt(walks.begun, other, undecided, verdict, ended, short)
     raise AssertionError("plans have no end")
 
 

@@ -82,18 +82,20 @@ Step = Ask | Break | Silence | Restart
 @dataclass(frozen=True)
 class Plan:
     """Parameters: seed of the run, number of the plan in it, steps; longest, the largest timeout that a
-    member in it may have been given, in seconds.
+    member in it may have been given, in seconds; left_out, how often requests were left out of it that were
+    answered wrongly, so that it comes to what is behind them.
     """
 
     seed: int
     number: int
     steps: tuple[Step, ...]
     longest: float = 0.0
+    left_out: int = 0
 
     @property
     def id(self) -> str:
         """What it is called by."""
-        return f"{self.seed}-{self.number}"
+        return f"{self.seed}-{self.number}" + (f"-{self.left_out}" if self.left_out else "")
 
     @property
     def seconds(self) -> float:
@@ -117,12 +119,14 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """As a file has it."""
         steps = [_step_object(step) for step in self.steps]
-        return {"seed": self.seed, "number": self.number, "longest": self.longest, "steps": steps}
+        named = {"seed": self.seed, "number": self.number, "longest": self.longest}
+        return {**named, "left_out": self.left_out, "steps": steps}
 
 
 def read_plan(found: Mapping[str, Any]) -> Plan:
     """A plan from a file. Errors: KeyError, TypeError, ValueError for what is none."""
-    return Plan(found["seed"], found["number"], tuple(map(_read_step, found["steps"])), found["longest"])
+    steps = tuple(map(_read_step, found["steps"]))
+    return Plan(found["seed"], found["number"], steps, found["longest"], found.get("left_out", 0))
 
 
 def _step_object(step: Step) -> dict[str, Any]:

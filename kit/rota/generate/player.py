@@ -48,13 +48,14 @@ class Message:
 @dataclass(frozen=True)
 class Played:
     """A plan after it was played: odd is what no answer may be like, a sentence each, with the API it was in
-    answer to.
+    answer to; asked, the numbers in the plan of the requests that were sent, in their order.
     """
 
     plan: Plan
     history: History
     messages: tuple[Message, ...]
     odd: tuple[tuple[str, str], ...] = ()
+    asked: tuple[int, ...] = ()
 
     @property
     def requests(self) -> int:
@@ -131,7 +132,7 @@ class Stage:
         self.steps: list[Step] = []
         self.restarts, self.lost, self.hit = 0, 0.0, ""
         self._wants = False
-        self._sent = 0
+        self._asked: list[int] = []
         self._began = self.last = self._loop.time()
         if coordinator.restarts is not None:
             coordinator.restarts.enter(self)
@@ -141,12 +142,12 @@ class Stage:
         connection = await self._connected(line)
         if connection is None or connection.line is None:
             return None
-        name, number = api_of(request), self._sent
+        name, number = api_of(request), len(self._asked)
         body = {key: value for key, value in body_of(request, version).items() if key != "about"}
         data = frame(encode_request(name, version, body, number, client))
         asked = _Asked(number, plan, name, version, client, request, self._loop.create_future())
         connection.asked[number] = asked
-        self._sent += 1
+        self._asked.append(plan)
         call = Call(request, str(number), version, leader=self._coordinator.node)
         self.last = now = self._loop.time()
         self.events.append(Sent(now, number, connection.number, client, call))
@@ -300,7 +301,7 @@ class Stage:
             looks_every=coordinator.terms.looks_every,
         )
         steps = (*self.steps, *([Restart(self.hit)] if self.hit else []))
-        return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd))
+        return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd), tuple(self._asked))
 
 
 async def play(plan: Plan, stage: Stage, terms: Terms) -> None:

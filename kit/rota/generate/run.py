@@ -21,6 +21,9 @@ from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Wal
 SHRINKING = 60.0
 """Seconds in which a failure is made shorter, at most."""
 
+EXPLAINING = 60.0
+"""Seconds in which it is looked which rules explain failures; what is left then has the nearest rule."""
+
 CAUSES = 8
 """Causes whose failures are made shorter; of the others one is shown as it was met."""
 
@@ -57,8 +60,9 @@ class Tally:
     """What a run has come to until now.
 
     died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; looks, whether the target's looks for what has expired were followed; rest, how the
-    target came to it, where that can be seen.
+    restarts, how many; avoiding, how many walks were others again without what went wrong in them; looks,
+    whether the target's looks for what has expired were followed; rest, how the target came to it, where
+    that can be seen.
     """
 
     plans: int = 0
@@ -70,6 +74,7 @@ class Tally:
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
     bystander: Bystander | None = None
     restarts: int = 0
+    avoiding: int = 0
     looks: bool = False
     rest: Rest | None = None
 
@@ -157,6 +162,7 @@ async def _walk_beside(
     finally:
         living.cancel()
     tally.bystander = bystander
+    tally.avoiding += walks.avoiding.walked
     tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
@@ -216,12 +222,15 @@ async def _failures(
     if stopped():
         return [_as_met(each) for each in most_met]
     shorter = await asyncio.gather(*(_failure(walks, each) for each in most_met[:CAUSES]))
-    tell("looking for the rules that explain them" if shorter else "")
-    explained = [
-        replace(one, walked=await explaining(one.walked, [_shortest(each)]))
-        for one, each in zip(shorter, most_met, strict=False)
-    ]
-    return [*explained, *map(_as_met, most_met[CAUSES:])]
+    if shorter:
+        tell("looking for the rules that explain them")
+    explained: list[Failure] = []
+    over = after(EXPLAINING)
+    for one, each in zip(shorter, most_met, strict=False):
+        if over() or stopped():
+            break
+        explained.append(replace(one, walked=await explaining(one.walked, [_shortest(each)])))
+    return [*explained, *shorter[len(explained) :], *map(_as_met, most_met[CAUSES:])]
 
 
 def _shortest(walked: list[Walked]) -> Walked:

@@ -36,8 +36,8 @@ LIMITS = Limits(narrow=True)
 MOST_OTHERS = 2
 """Other walks that failed for the same cause and are looked at to tell which rule it is."""
 
-_NAMED = re.compile(r"request \d+ \((\w+) v\d+")
-"""The API of the first request that a judge names."""
+_NAMED = re.compile(r"request (\d+) \((\w+) v\d+")
+"""Number and API of the first request that a judge names."""
 
 
 class Verdict(StrEnum):
@@ -54,7 +54,8 @@ class Walked:
 
     rule: what is broken, the likeliest rule; why: in words; nearest: what was possible instead, nearest
     first; cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a
-    state; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`.
+    state; fault: the number in the plan of the request that was answered wrongly, -1 where none can be
+    told; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`.
     """
 
     played: Played
@@ -65,6 +66,7 @@ class Walked:
     cause: tuple[str, ...] = ()
     states: int = 0
     reached: frozenset[tuple[str, str]] = frozenset()
+    fault: int = -1
     suspects: tuple[Suspect, ...] = ()
 
     @property
@@ -108,8 +110,16 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
     if found.verdict is Judged.UNDECIDED:
         return Walked(played, Verdict.UNDECIDED, why=found.why, states=found.states)
     rule, nearest = rule_of(found), tuple(map(str, found.nearest))
-    reached = found.reached
-    return Walked(played, Verdict.FAIL, rule, found.why, nearest, _cause(found, rule), found.states, reached)
+    cause, reached = _cause(found, rule), found.reached
+    fault = _fault(played, found)
+    return Walked(played, Verdict.FAIL, rule, found.why, nearest, cause, found.states, reached, fault)
+
+
+def _fault(played: Played, found: Judgement) -> int:
+    """The number in the plan of the request that was answered wrongly or not at all, -1 for none."""
+    named = _NAMED.search(found.why)
+    number = found.at.number if isinstance(found.at, Answered) else int(named[1]) if named else -1
+    return played.asked[number] if 0 <= number < len(played.asked) else -1
 
 
 def rule_of(found: Judgement) -> str:
@@ -118,7 +128,7 @@ def rule_of(found: Judgement) -> str:
         kind = found.late[0].kind
         return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"
     named = _NAMED.search(found.why)
-    api = named[1] if named else ""
+    api = named[2] if named else ""
     seen = _error(found.at.reply) if isinstance(found.at, Answered) else None
     if found.rules:
         refused = any(one[0] == "error_code" and one[1].name == "NONE" for one in found.nearest[0].differs)
@@ -138,7 +148,7 @@ def _cause(found: Judgement, rule: str) -> tuple[str, ...]:
     if found.late:
         return rule, "late" if found.late[0].seconds > 0 else "early"
     named = _NAMED.search(found.why)
-    api = named[1] if named else ""
+    api = named[2] if named else ""
     differs = found.nearest[0].differs if found.nearest else ()
     errors = [wanted.name for name, wanted, _ in differs if name == "error_code"]
     return rule, api, *(errors or sorted(name for name, _, _ in differs))

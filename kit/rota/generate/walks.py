@@ -10,6 +10,7 @@ from itertools import count
 from typing import TypeVar
 
 from rota.generate.aftermath import Harm, aftermath
+from rota.generate.avoiding import Avoiding
 from rota.generate.life import Life
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
@@ -95,11 +96,14 @@ async def finished(
 
 @dataclass
 class Walks:
-    """Plays plans with one coordinator. tag: what the groups' names begin with; judging: who judges."""
+    """Plays plans with one coordinator. tag: what the groups' names begin with; judging: who judges;
+    avoiding: has plans that avoid what went wrong before.
+    """
 
     coordinator: Coordinator
     tag: str
     judging: Judging = judged_here
+    avoiding: Avoiding = field(default_factory=Avoiding)
     _groups: count[int] = field(default_factory=count)
     _under_way: dict[Stage, Plan] = field(default_factory=dict)
     _over: deque[tuple[float, Played]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
@@ -161,6 +165,8 @@ class Walks:
     ) -> None:
         """Play plans for so many seconds; `done` hears of each. What it raises ends all of them.
 
+        Where walks fail, half of those that follow are the same again without what was answered wrongly.
+
         A plan is begun as long as half of what it is silent for is left. restarts: how many there are of the
         target meanwhile, where it can be restarted. Errors: Died.
         """
@@ -168,10 +174,12 @@ class Walks:
 
         async def one_after_the_other() -> None:
             while True:
-                plan = await plans()
+                plan = self.avoiding.next() or await plans()
                 if plan.seconds / 2 > end - asyncio.get_running_loop().time():
                     return
-                done(await self.one(plan))
+                walked = await self.one(plan)
+                done(walked)
+                self.avoiding.hear(walked)
 
         restarting = asyncio.ensure_future(self._restart(seconds, restarts, end))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]

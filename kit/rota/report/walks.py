@@ -104,6 +104,7 @@ class WalksSeen:
                 "undecided": len(self.tally.undecided),
                 "reasons": [{"why": why, "walks": ids} for why, ids in _grouped(self.tally).items()],
                 "restarts": self.tally.restarts,
+                "avoiding": self.tally.avoiding,
                 "reached": sorted([list(pair) for pair in self.tally.reached]),
                 "unreached": self.unreached,
                 "failures": [failure_object(each) for each in self.failures],
@@ -143,7 +144,10 @@ class WalksSeen:
         """The verdict in one line."""
         tally = self.tally
         failed = sum(map(len, tally.failed.values()))
-        counts = f"{counted(tally.plans, 'walk')}, {counted(tally.requests, 'request')}, {failed} failed"
+        avoiding = f" ({tally.avoiding} without what had gone wrong before)" if tally.avoiding else ""
+        counts = (
+            f"{counted(tally.plans, 'walk')}{avoiding}, {counted(tally.requests, 'request')}, {failed} failed"
+        )
         causes = f" ({counted(len(self.failures), 'cause')})" if self.failures else ""
         undecided = f"{len(tally.undecided)} undecided ({tally.share_undecided:.1%})"
         word = coloured(self.verdict, COLOURS[self.verdict])

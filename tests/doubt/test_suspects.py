@@ -1,0 +1,77 @@
+"""Which rule is told of a failure: mistakes are planted in the coordinator, and their rules are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.seen_bugs import profile_for
+from harness.walk_hunt import grounds
+from rota.doubt import suspects
+from rota.doubt.doubting import Doubting
+from rota.doubt.mistakes import Doubt, Mistake, likelihood
+from rota.generate.hunt import told, walked
+from rota.generate.plan import Plan
+from rota.generate.verdicts import Verdict
+from rota.mutants.core import core_bugs
+
+FOUND = {
+    "static-newcomer-shakes-hands": "does not apply where it should",
+    "lead-stays-behind": "leaves as it was leader",
+}
+"""Planted bugs of which the rule is not the one by which the answer was due -> what is told to be wrong."""
+
+
+def failed(name):
+    """The first walk of seed 1 that finds a bug, made shorter and explained."""
+    bug = core_bugs()[name]
+    ground = grounds(1, profile_for(bug))
+    for number in range(4):
+        found, _ = walked(ground.plan(number), bug, ground)
+        if found.verdict is Verdict.FAIL:
+            return found, told(found, bug, ground)
+    raise AssertionError(f"{name} is not found by the first walks")
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_rule_that_is_broken_is_told_first(name):
+    """Not the rule by which another answer was due, which is sound."""
+    before, after = failed(name)
+    broken = core_bugs()[name].rule
+    assert before.rule != broken
+    assert after.rule == broken
+    assert str(after.suspects[0]) == f"{broken} {FOUND[name]}"
+    assert after.suspects[0].always
+    assert after.suspects[0].whole
+    assert len(after.played.plan.steps) < len(before.played.plan.steps)
+    assert len({one.rule for one in after.suspects}) == len(after.suspects)
+
+
+def test_of_a_sound_coordinator_no_rule_is_suspected():
+    """What the spec explains needs no mistake."""
+    ground = grounds(1, "kafka-4.x")
+    plan = ground.plan(0)
+    found, _ = walked(Plan(plan.seed, plan.number, plan.steps[:4]), None, ground)
+    assert found.verdict is Verdict.PASS
+    assert suspects(found.played.history) == ()
+
+
+def test_what_says_more_is_likelier():
+    """A rule that is left out says more than one that may answer anything; always more than at times."""
+    passed, answered = (Doubt("heartbeat.alive", one) for one in (Mistake.PASSED, Mistake.ANSWERED))
+    kinds = [(passed, True), (passed, False), (answered, True), (answered, False)]
+    assert sorted(kinds, key=lambda one: likelihood(*one)) == kinds
+
+
+def test_a_rule_that_is_in_doubt_at_times_may_be_sound():
+    """Both outcomes are possible then, the spec's own first."""
+    ground = grounds(1, "kafka-4.x")
+    found, _ = walked(Plan(1, 0, ground.plan(0).steps[:4]), None, ground)
+    call = next(one.call for one in found.played.history.events if hasattr(one, "call"))
+    profile, config = found.played.history.profile, found.played.history.config
+    sound = Doubting(config, profile, None, sound=True)
+    steps = sound.outcomes(lambda spec: spec.handle(None, call))
+    doubt = next(one for one in sorted(sound.noted, key=str) if one.mistake is Mistake.UNANSWERED)
+    wrong = Doubting(config, profile, doubt, sound=False).outcomes(lambda spec: spec.handle(None, call))
+    both = Doubting(config, profile, doubt, sound=True).outcomes(lambda spec: spec.handle(None, call))
+    assert both == (*steps, *wrong)
+    assert [step.replies for step in wrong] == [()]
