@@ -136,7 +136,15 @@ def start(part: Part, out: Path) -> Running:
         process = subprocess.Popen(
             (*nice, *part.command(out)), stdout=file, stderr=subprocess.STDOUT, start_new_session=True
         )
+    if not part.waits:
+        _behind(process.pid)
     return Running(part, process, told)
+
+
+def _behind(leader: int) -> None:
+    """Let a session stand back behind others: where Linux shares out among these, nice counts within one."""
+    with suppress(OSError):
+        Path(f"/proc/{leader}/autogroup").write_text(str(BEHIND))
 
 
 def following(left: Sequence[Part], running: Sequence[Running]) -> Part:
