@@ -22,6 +22,10 @@ settings.load_profile("ci")
 # What a test learns is nobody else's: neither tests nor what they start see tables of earlier runs.
 os.environ["ROTA_TABLES"] = "off"
 
+# Spark's own process lives for a minute or two: what a better compiler saves there is less than it costs.
+for options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ[options] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes long; runs only where it is asked for (-m long)")
