@@ -109,9 +109,9 @@ def summary() -> Iterator[str]:
             yield (
                 f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The "
                 f"answer that did not come was due by the bug's own rule {nearest} times. Of {len(near)} "
-                f"failures that were explained the first rule told is the bug's own {first} times, the second "
-                f"or third is {later} times; else the first is one of its part {part} times and another one "
-                f"{others} times."
+                f"failures that were explained the first rule told is the bug's own {first} times, the "
+                f"second or third is {later} times; else the first is one of its part {part} times and "
+                f"another one {others} times."
             )
 
 

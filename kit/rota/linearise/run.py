@@ -39,8 +39,7 @@ class HistoryError(ValueError):
 
 
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits; follows, every and oracle,
-    as of `Steps`.
+    """The states along a history. Parameters: as of a history and of `Steps`; patience; limits.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
