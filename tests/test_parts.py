@@ -28,14 +28,14 @@ def test_no_folder_is_in_two_parts_and_one_part_has_the_rest() -> None:
     assert without == ["others"]
 
 
-def test_of_those_that_wait_two_run_at_a_time() -> None:
+def test_of_those_that_wait_three_run_at_a_time() -> None:
     left, running, order = [*parts.PARTS, parts.PAGES], [], []
     while left:
-        part = parts.following(left, running[-2:])
+        part = parts.following(left, running[-3:])
         left.remove(part)
         running.append(parts.Running(part, Mock(), Path()))
         order.append(part)
-    assert [part.waits for part in order[:3]] == [True, True, False]
+    assert [part.waits for part in order[:4]] == [True, True, True, False]
     assert set(order) == {*parts.PARTS, parts.PAGES}
 
 
