@@ -28,7 +28,7 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not,
+# Part after part, five processes at a time (tests/parts.py), types among them. What drives pages in a browser is not,
 # but with BROWSER=1.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: $(VENV)/ready-test style

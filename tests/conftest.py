@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -21,6 +22,14 @@ settings.load_profile("ci")
 
 # What a test learns is nobody else's: neither tests nor what they start see tables of earlier runs.
 os.environ["ROTA_TABLES"] = "off"
+
+# Spark's own process lives for a minute or two: what a better compiler saves there is less than it costs.
+for options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ[options] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+# What tests explore is large and has few circles: Python looks for these too often.
+gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,10 +1,10 @@
-"""All tests, and mypy: part after part, four processes at a time.
+"""All tests, and mypy: part after part, five processes at a time.
 
 `python tests/parts.py OUT` leaves in OUT what each part printed and its JUnit file, prints a line for each
 that is over (when, its processor time, its last line), and what failed at the end; `--browser OUT` drives
 pages in a browser, too; `--reports OUT` prints the names of the JUnit files.
 
-Parts that wait, for sockets and for brokers, have timeouts: two of them run at a time, and go first where
+Parts that wait, for sockets and for brokers, have timeouts: three of them run at a time, and go first where
 processors are few. Beside them run those that compute, the dearest first: so all end at about one time. When
 all are over, a few tests that failed beside the others are run once more, alone (`alone`).
 """
@@ -25,8 +25,8 @@ from alone import to_run_again
 from failed import counts
 from failed import main as tell
 
-AT_A_TIME = 4
-WAITING = 2
+AT_A_TIME = 5
+WAITING = 3
 """How many of those that run may be such that wait."""
 
 BEHIND = 10
@@ -91,10 +91,10 @@ PARTS = (
     Part("kafka", ("beside_kafka", "clients"), waits=True),
     Part("cli", ("cli",)),
     Part("explore", ("explore", "log", "mutants")),
-    Part("scopes", ("scopes",)),
     Part("proofs", ("invariants", "kernel", "oracle", "proofs", "spec")),
-    Part("docs", ("docs",)),
+    Part("scopes", ("scopes",)),
     Part("worlds", ("designs", "environment")),
+    Part("docs", ("docs",)),
     Types("types"),
 )
 
@@ -136,7 +136,15 @@ def start(part: Part, out: Path) -> Running:
         process = subprocess.Popen(
             (*nice, *part.command(out)), stdout=file, stderr=subprocess.STDOUT, start_new_session=True
         )
+    if not part.waits:
+        _behind(process.pid)
     return Running(part, process, told)
+
+
+def _behind(leader: int) -> None:
+    """Let a session stand back behind others: where Linux shares out among these, nice counts within one."""
+    with suppress(OSError):
+        Path(f"/proc/{leader}/autogroup").write_text(str(BEHIND))
 
 
 def following(left: Sequence[Part], running: Sequence[Running]) -> Part:
@@ -212,7 +220,7 @@ def interrupted(*_: object) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, interrupted)
     *asked, folder = sys.argv[1:]
-    chosen = (PAGES, *PARTS) if "--browser" in asked else PARTS
+    chosen = (*PARTS, PAGES) if "--browser" in asked else PARTS
     if "--reports" in asked:
         print(*reports(chosen, Path(folder)), sep="\n")
     else:

@@ -84,9 +84,18 @@ def circle(graph: Graph, start: str) -> tuple[str, ...]:
     return (*way[least:], *way[:least])
 
 
+def knotted(graph: Graph) -> Graph:
+    """Without those that import nothing else that is left: none of these is on a circle."""
+    left = dict(graph)
+    while free := [module for module, others in left.items() if others.isdisjoint(left)]:
+        for module in free:
+            del left[module]
+    return left
+
+
 def circles(graph: Graph) -> list[str]:
     """A shortest circle through each module that is on one."""
-    found = {circle(graph, module) for module in graph} - {()}
+    found = {circle(graph, module) for module in knotted(graph)} - {()}
     return [" > ".join((*way, way[0])) for way in sorted(found)]
 
 

@@ -28,14 +28,14 @@ def test_no_folder_is_in_two_parts_and_one_part_has_the_rest() -> None:
     assert without == ["others"]
 
 
-def test_of_those_that_wait_two_run_at_a_time() -> None:
+def test_of_those_that_wait_three_run_at_a_time() -> None:
     left, running, order = [*parts.PARTS, parts.PAGES], [], []
     while left:
-        part = parts.following(left, running[-2:])
+        part = parts.following(left, running[-3:])
         left.remove(part)
         running.append(parts.Running(part, Mock(), Path()))
         order.append(part)
-    assert [part.waits for part in order[:3]] == [True, True, False]
+    assert [part.waits for part in order[:4]] == [True, True, True, False]
     assert set(order) == {*parts.PARTS, parts.PAGES}
 
 
@@ -63,11 +63,11 @@ def test_a_part_that_fails_is_told(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    planted = (Planted("one", script=script), *[Planted("two", script=FINE)] * 4)
+    planted = (Planted("one", script=script), *(Planted(f"fine-{n}", script=FINE) for n in range(4)))
     assert parts.main(planted, tmp_path) == code
     told = capsys.readouterr().out
     assert said in told
-    assert told.count("  two  ") == 4
+    assert told.count("  fine-") == 4
 
 
 FAILS = """
@@ -148,6 +148,16 @@ def test_what_fails_otherwise_than_by_its_tests_fails_all(tmp_path: Path) -> Non
                 ),
             )
             assert parts.main([one], tmp_path) == wanted
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="the kernel does not share out so")
+@pytest.mark.parametrize(("waits", "nice"), [(True, 0), (False, parts.BEHIND)])
+def test_what_computes_stands_back_behind_what_waits(waits: bool, nice: int, tmp_path: Path) -> None:
+    one = parts.start(Planted("one", waits=waits, script="import time; time.sleep(600)"), tmp_path)
+    told = Path(f"/proc/{one.process.pid}/autogroup").read_text()
+    one.process.kill()
+    one.process.wait()
+    assert told.split()[-1] == str(nice)
 
 
 ALONE = """

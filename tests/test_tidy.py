@@ -7,6 +7,7 @@ find what is planted in a temporary tree.
 from __future__ import annotations
 
 import ast
+import pickle
 import re
 import subprocess
 import sys
@@ -213,7 +214,7 @@ def plain_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     if sum(isinstance(node, ast.stmt) for top in body for node in ast.walk(top)) < MANY:
         return None
     plain = _Plain(function)
-    copy = ast.parse(ast.unparse(ast.Module(body, []))).body
+    copy = pickle.loads(pickle.dumps(body))
     return "\n".join(ast.dump(plain.visit(node)) for node in copy)
 
 

@@ -118,7 +118,7 @@ def crew(what: Plan, count: int = 2, lasting: bool = False) -> Explorers:
 def test_two_workers_report_what_one_reports(
     tmp_path: Path, mutant: tuple[str, ...], timeless: Callable[[Any], Any]
 ) -> None:
-    names = ("core", "leave", "three", "static-poll-timeout")
+    names = ("core", "leave", "tie", "static-poll-timeout")
     chosen = [word for name in names for word in ("--configuration", name)]
     reports = []
     for workers in ("1", "2"):

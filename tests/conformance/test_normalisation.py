@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rota.conformance.comparison.normalisation import normalised
+from rota.conformance.comparison.normalisation import cast, normalised
 from rota.conformance.dialogues.transcript import Fold, Line
 from rota.conformance.results import DialogueResult, Ending
 
@@ -25,6 +25,9 @@ def heard(*texts: str, **fields: object) -> DialogueResult:
         ("→ Heartbeat v4  generation 3  member_id @a", "→ Heartbeat v4  generation G  member_id @leader"),
         ("← JoinGroup  NONE  generation 4", "← JoinGroup  NONE  generation G+1"),
         ("→ Heartbeat v4  generation 2", "→ Heartbeat v4  generation G-1"),
+        ("→ Heartbeat v4  generation 0", "→ Heartbeat v4  generation 0"),
+        ("→ Heartbeat v4  generation 2147483647", "→ Heartbeat v4  generation 2147483647"),
+        ("… no answer to SyncGroup in -0.29 s, as it should be", "… no answer to SyncGroup"),
         ("← JoinGroup  MEMBER_ID_REQUIRED  generation -1", "← JoinGroup  MEMBER_ID_REQUIRED  generation -1"),
         ("← JoinGroup  members [@c, @b, @a]", "← JoinGroup  members [@c, @follower, @leader]"),
         (
@@ -53,6 +56,19 @@ def test_a_line(text: str, wanted: str) -> None:
 
 def test_without_a_group_generations_are_as_they_were() -> None:
     assert normalised(heard("a → Heartbeat v4  generation 3")) == ("a → Heartbeat v4  generation 3",)
+
+
+def test_what_came_too_early_is_left_out() -> None:
+    early = replace(heard("a → Heartbeat v4").lines[0], early=True)
+    whole = heard("a → Heartbeat v4", "a ← Heartbeat  REBALANCE_IN_PROGRESS")
+    assert normalised(replace(whole, lines=(early, *whole.lines))) == normalised(whole)
+
+
+def test_who_leads_is_known_by_the_roles_or_as_it_is_told() -> None:
+    told = ("b → JoinGroup  leader @c", "b ← JoinGroup  NONE  leader @a", "a ← JoinGroup  NONE  leader @b")
+    assert cast(heard(*told)) == {"a": "leader"}
+    assert cast(heard(*told, roles={"b": "leader"})) == {"b": "leader"}
+    assert cast(heard(told[0])) == {}
 
 
 def test_what_led_to_it_is_one_line() -> None:

@@ -2,31 +2,25 @@
 
 import pytest
 
-from rota.coordinator import MENDED
+from oracle.pin import Kept
 
 
 @pytest.fixture(scope="session")
 def walk():
     """The machine's walk with the coordinator as it is."""
-    from oracle import pin
-
-    return pin.pinned_walk()
+    return Kept.MEMBERS.walk()
 
 
 @pytest.fixture(scope="session")
 def mended_walk():
     """The same with all mends."""
-    from oracle import pin
-
-    return pin.pinned_walk(MENDED)
+    return Kept.MENDED.walk()
 
 
 @pytest.fixture(scope="session")
 def whole_walk():
     """The walk of the machine of everything."""
-    from oracle import pin
-
-    return pin.whole_walk()
+    return Kept.EVERYTHING.walk()
 
 
 @pytest.fixture

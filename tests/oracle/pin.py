@@ -1,18 +1,24 @@
 """What the lockstep machine reaches and which bugs it finds, as files that a test compares.
 
-`python tests/oracle/pin.py` writes them anew: coverage.txt and whole_coverage.txt beside this file, and
-docs/planted-bugs.md. Review the difference like code: a pair that is gone is something that is not tested any
-more.
+`python tests/oracle/pin.py` writes them anew: coverage.txt, whole_coverage.txt and the examples (`Kept`)
+beside this file, and docs/planted-bugs.md. Review the difference like code: a pair that is gone is something
+that is not tested any more.
 """
 
 from __future__ import annotations
 
+import lzma
+import pickle
+from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
 
-from rota.coordinator import MENDED, UNMENDED, Mends
+from rota.coordinator import MENDED, UNMENDED, CoordinatorConfig, GroupCoordinator, Mends
 from rota.mutants.core import bugs_of_dialogues, bugs_of_everything, bugs_of_the_lockstep
+from rota.oracle import Divergence
 from rota.oracle.bug_table import page
 from rota.oracle.hunt import hunt
+from rota.oracle.lockstep import Input, Lockstep
 from rota.oracle.offsets_lockstep import OffsetsLockstep
 from rota.oracle.offsets_machine import EverythingFollowsSpec
 from rota.oracle.walk import Walk, judged_beside, walk
@@ -38,6 +44,69 @@ def whole_walk() -> Walk:
     return walk(EXAMPLES, STEPS, machine=EverythingFollowsSpec)
 
 
+PICKLED = 4
+"""The version of the format, the same with every Python."""
+
+
+class Kept(StrEnum):
+    """Walks whose examples are kept: to play them takes a fifth of the time that drawing them takes.
+
+    That the machine still makes them is told by bugs that are planted in a run of it (`test_lockstep`), and
+    of all by what is marked `long`.
+    """
+
+    MEMBERS = "members"
+    MENDED = "mended"
+    EVERYTHING = "everything"
+
+    @property
+    def mends(self) -> Mends:
+        """Those of the coordinator."""
+        return MENDED if self is Kept.MENDED else UNMENDED
+
+    @property
+    def kind(self) -> type[Lockstep]:
+        """Of the lockstep."""
+        return OffsetsLockstep if self is Kept.EVERYTHING else Lockstep
+
+    @property
+    def file(self) -> Path:
+        """Where they are."""
+        return HERE / "examples" / f"{self}.pickle.xz"
+
+    def keep(self, walk: Walk) -> None:
+        """Write the examples of a walk."""
+        self.file.parent.mkdir(exist_ok=True)
+        self.file.write_bytes(lzma.compress(pickle.dumps(walk.examples, PICKLED)))
+
+    def examples(self) -> list[list[Input]]:
+        """What was written."""
+        found: list[list[Input]] = pickle.loads(lzma.decompress(self.file.read_bytes()))
+        return found
+
+    def walk(self) -> Walk:
+        """What the machine would find in them."""
+        return played(self.examples(), self.mends, self.kind)
+
+
+def played(examples: Iterable[list[Input]], mends: Mends, kind: type[Lockstep]) -> Walk:
+    """The walk that makes these examples, up to the first divergence."""
+    walk = Walk()
+    for inputs in examples:
+        lockstep = kind(CoordinatorConfig(mends=mends), GroupCoordinator)
+        try:
+            for one in inputs:
+                lockstep.do(one)
+        except Divergence as found:
+            walk.found = found
+        walk.examples.append(lockstep.inputs)
+        walk.visited |= lockstep.shadow.oracle.visited
+        walk.found = walk.found or next(iter(lockstep.shadow.divergences), None)
+        if walk.found is not None:
+            break
+    return walk
+
+
 def pinned(file: Path = COVERAGE) -> set[tuple[str, str]]:
     """Pairs (slug of a rule, state of the group before the step) that a walk has to reach."""
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -54,11 +123,13 @@ def _write_pairs(file: Path, pairs: set[tuple[str, str]]) -> None:
 
 
 def main() -> None:
-    """Write all three files."""
+    """Write all files."""
     result, mended, whole = pinned_walk(), pinned_walk(MENDED), whole_walk()
     for one in (result, mended, whole):
         if one.found is not None:
             raise one.found
+    for name, one in ((Kept.MEMBERS, result), (Kept.MENDED, mended), (Kept.EVERYTHING, whole)):
+        name.keep(one)
     _write_pairs(COVERAGE, result.visited)
     _write_pairs(WHOLE_COVERAGE, beside_members(whole))
     bugs = bugs_of_the_lockstep()

@@ -9,7 +9,16 @@ import sys
 import pytest
 
 from oracle import pin
-from rota.coordinator import GroupCoordinator, Heartbeat, JoinGroup, JoinGroupProtocol, SyncGroup, TimerId
+from oracle.pin import Kept
+from rota.coordinator import (
+    MENDED,
+    GroupCoordinator,
+    Heartbeat,
+    JoinGroup,
+    JoinGroupProtocol,
+    SyncGroup,
+    TimerId,
+)
 from rota.mutants.core import core_bugs, planted
 from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, Moved, Resigned, minimised, replay
 from rota.oracle import walk as walks
@@ -53,6 +62,27 @@ def test_the_run_is_the_same_every_time():
     ]
     assert runs[0] == runs[1]
     assert len(runs[0]) > 10_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kept", "made"),
+    [
+        (Kept.MEMBERS, pin.pinned_walk),
+        (Kept.MENDED, lambda: pin.pinned_walk(MENDED)),
+        (Kept.EVERYTHING, pin.whole_walk),
+    ],
+)
+def test_the_machine_makes_the_examples_that_are_kept(kept, made):
+    assert kept.examples() == made().examples, "if that is meant: python tests/oracle/pin.py"
+
+
+def test_what_diverges_ends_what_is_played():
+    """As it ends the machine's walk."""
+    with planted(core_bugs()["instance-id-unseen-in-sync"]):
+        walk = Kept.MEMBERS.walk()
+    assert walk.found is not None
+    assert 1 < len(walk.examples) < len(Kept.MEMBERS.examples())
 
 
 @pytest.mark.parametrize("name", ["lost-answer-starts-rebalance", "instance-id-unseen-in-sync"])

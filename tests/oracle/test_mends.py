@@ -6,13 +6,17 @@ from dataclasses import asdict, fields, replace
 
 import pytest
 
+from oracle.pin import Kept, played
 from rota.coordinator import MENDED, UNMENDED, CoordinatorConfig, JoinGroup, JoinGroupProtocol, Mends
 from rota.mutants.core import core_bugs
 from rota.oracle import Divergence, Lockstep
 from rota.oracle import walk as walks
 from rota.oracle.follow import profile_of
-from rota.oracle.offsets_machine import EverythingFollowsSpec
+from rota.oracle.offsets_lockstep import OffsetsLockstep
 from rota.spec import KAFKA_4, MENDS, PROFILES, ROTA
+
+MANY = 300
+"""Examples with the mends that were drawn without them."""
 
 NAMES = [one.name for one in fields(Mends)]
 
@@ -44,7 +48,8 @@ def test_each_mend_alone_does_what_the_spec_allows(name):
 
 def test_the_mended_core_does_what_the_spec_allows_beside_members():
     """With offsets, transactions, the administration, expiry, and coordinators that move."""
-    whole = walks.walk(200, mends=MENDED, machine=EverythingFollowsSpec)
+    examples = Kept.EVERYTHING.examples()[:MANY]
+    whole = played(examples, MENDED, OffsetsLockstep)
     assert whole.found is None, whole.found
     assert whole.inputs > 5_000
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import count
 
-from rota.conformance.comparison.normalisation import normalised
+from rota.conformance.comparison.normalisation import cast, normalised
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import Dispreferred, Unreadable, advertised
@@ -74,7 +74,7 @@ class CutShort(KeyboardInterrupt):
 class _Play:
     """One play of a dialogue on one target; one that is undecided says only why.
 
-    roles: what each member is in the first group that forms, by name.
+    roles: as of `cast`.
     """
 
     lines: Lines
@@ -93,7 +93,7 @@ class _Plays:
         if result.ending is Ending.UNDECIDED:
             self.undecided[side].append(_Play((f"· {result.because}",), result.ending))
         else:
-            self.plays[side].append(_Play(normalised(result), result.ending, result.roles))
+            self.plays[side].append(_Play(normalised(result), result.ending, cast(result)))
 
     @property
     def number(self) -> int:

@@ -12,15 +12,19 @@ from rota.conformance.results import DialogueResult, Ending
 LONGEST_REPETITION = 6
 """Up to so many lines that are repeated at once are kept once: how often depends on the machine."""
 
+FAR_OFF = 2**30
+"""A generation that is only asked for."""
+
 _TIME_PASSES = re.compile(r"[\d.]+ s pass")
 _SHORT_NAME = re.compile(r"@([a-z][a-z-]*)")
+_LEADER = re.compile(r"leader @([a-z][a-z-]*)")
 _SHARE = re.compile(r"'for ([a-z][a-z-]*)'")
 _GENERATION = re.compile(r"(generation(?:_id_or_member_epoch)?) (\d+)\b")
 _MEMBERS = re.compile(r"(members \[)([^\[\]():]+)(\])")
 _ASSIGNMENTS = re.compile(r"(assignments \{)([^{}]*)(\})")
 
 _LEFT_OUT = (
-    (re.compile(r" in [\d.e+]+ s\b(?:, as it should be)?"), ""),  # how long a silence was observed
+    (re.compile(r" in -?[\d.e+]+ s\b(?:, as it should be)?"), ""),  # how long a silence was observed
     (re.compile(r"\(\d+ B #\d+\)"), ""),  # metadata in requests, which are ours
     (re.compile(r"closed(?: the connection)?(?:: .*| \(.*\))"), "closed"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID"),
@@ -43,6 +47,14 @@ def normalised(result: DialogueResult) -> tuple[str, ...]:
         lines.append(f"{who} {line.mark} {_comparable(line.text, result)}".strip())
         _drop_repetition(lines)
     return (*lines, *(_comparable(text, result) for text in _end(result)))
+
+
+def cast(result: DialogueResult) -> Mapping[str, str]:
+    """What each member is in the first group that forms, by name; else the leader that is told of first."""
+    if result.roles:
+        return result.roles
+    told = (_LEADER.search(_comparable(line.text, result)) for line in result.lines if line.mark == "←")
+    return next(({found[1]: "leader"} for found in told if found), {})
 
 
 def _unfolded(result: DialogueResult) -> Iterator[Line]:
@@ -74,7 +86,7 @@ def _comparable(text: str, result: DialogueResult) -> str:
     text = _SHORT_NAME.sub(lambda found: f"@{_role(found[1], result.roles)}", text)
     text = _SHARE.sub(lambda found: f"'for {_role(found[1], result.roles)}'", text)
     if (first := result.generation) is not None:
-        text = _GENERATION.sub(lambda found: f"{found[1]} {_counted(int(found[2]) - first)}", text)
+        text = _GENERATION.sub(lambda found: f"{found[1]} {_counted(int(found[2]), first)}", text)
     return _ASSIGNMENTS.sub(_sorted, _MEMBERS.sub(_sorted, text))
 
 
@@ -82,8 +94,11 @@ def _role(name: str, roles: Mapping[str, str]) -> str:
     return roles.get(name, name)
 
 
-def _counted(since_first: int) -> str:
-    return f"G{since_first:+d}" if since_first else "G"
+def _counted(generation: int, first: int) -> str:
+    """A generation counts from the first; one that no group has, such as the greatest, is itself."""
+    if not 0 < generation < FAR_OFF:
+        return str(generation)
+    return f"G{generation - first:+d}" if generation != first else "G"
 
 
 def _sorted(found: re.Match[str]) -> str:
