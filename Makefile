@@ -9,7 +9,7 @@ OUT    ?= rota-out
 # Who forbids Python to keep what it has compiled has each of a thousand processes compile all of rota anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench hunt-walks offenders extremes frames docs test-docs tutorial nights
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench hunt-walks hunt-recordings offenders extremes frames docs test-docs tutorial nights
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report. Two parts of the cases: each case has a mock of its own,
@@ -28,10 +28,11 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
+# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not,
+# but with BROWSER=1.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: $(VENV)/ready-test style
-	@$(BIN)/python tests/parts.py $(OUT)
+	@$(BIN)/python tests/parts.py $(if $(BROWSER),--browser) $(OUT)
 
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
 # at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
@@ -137,7 +138,7 @@ test-long: $(VENV)/ready-test
 
 # Incidents whose cause is known, played with real clients and explained: minutes. NIGHTS says which, and on what.
 nights: $(VENV)/ready-test
-	cd tests && $(abspath $(BIN))/python -m nights $(NIGHTS)
+	PYTHONPATH=tests $(BIN)/python -m nights $(NIGHTS)
 
 # Hours, on a quiet machine; goes on where it was ended.
 bench-spark: $(VENV)/ready-test
@@ -193,6 +194,11 @@ frames: $(VENV)/ready-test
 hunt-walks: $(VENV)/ready-test
 	PYTHONPATH=tests $(BIN)/python tests/harness/walk_hunt.py --lines $(OUT)/hunt.jsonl $(HUNT)
 
+# Whether planted bugs of the coordinator are found in recordings in whose answers they show, with three seeds: a quarter
+# of an hour of two processors; goes on where it was ended. `make hunt-recordings HUNT="--seeds 1 BUG"`: only that.
+hunt-recordings: $(VENV)/ready-test
+	PYTHONPATH=tests $(BIN)/python tests/harness/recording_hunt.py --lines $(OUT)/recordings.jsonl $(HUNT)
+
 # What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that;
 # `make offenders OLDEST=10`: the ten rows that were measured first. Each row is kept as soon as it is measured.
 offenders: $(VENV)/ready-run
@@ -213,10 +219,10 @@ server-bench: $(VENV)/ready-run
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # Of everything but the site and the browser's tests, which have locks of their own.
-TESTED := fast spark proofs liveness targets capture bench test dev
+TESTED := fast spark proofs liveness targets capture compression bench test dev
 lock:
 	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
-	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture --extra compression -c locks/test.txt -o locks/run.txt
 	$(LOCK) pyproject.toml -c locks/test.txt -o locks/conform.txt
 	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
 	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt

@@ -48,6 +48,7 @@ SHOTS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "long": ("long", as_it_opens),
     "report": ("report", as_it_opens),
     "dialogue": ("report", a_dialogue),
+    "judged": ("judged", as_it_opens),
     "play": ("play", a_few_steps),
     "graph": ("play", the_graph),
     "docs": ("docs", as_it_opens),

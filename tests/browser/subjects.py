@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -17,11 +18,14 @@ from threading import Thread
 
 from traffic_light import crossing
 
+from harness import scenes
 from harness.nights import LATE, Night, member
+from harness.recorded_frames import recorded
 from rota.conformance.catalogue import all_cases
 from rota.history import Kind, line_of
 from rota.kernel import Arrow, Lane, State, System, Transition
 from rota.mutants import system as system_of
+from rota.mutants.core import core_bugs, planted
 from rota.pages.trace_page import page
 from rota.play import Session
 from rota.scopes import load
@@ -212,8 +216,27 @@ def account(folder: Path) -> Path:
     return log.with_suffix(".html")
 
 
+def judged(folder: Path) -> Path:
+    """Recordings of groups in which a coordinator's bugs show; the name of one would run something."""
+    settings = [part for name, value in scenes.SETTINGS.items() for part in ("--set", f"{name}={value}")]
+    for bug, scene in (
+        ("described-while-rebalancing", scenes.late_members),
+        ("generation-before-member-in-heartbeat", scenes.sessions),
+        ("only-names-compared", scenes.rejoining),
+    ):
+        with planted(core_bugs()[bug]):
+            lines = map(line_of, recorded(scene, "kafka-4.x"))
+        text = "".join(f"{line}\n" for line in lines)
+        if scene is scenes.rejoining:
+            text = text.replace(json.dumps("rejoining"), json.dumps(HOSTILE))
+        (folder / f"{scene.__name__}.jsonl").write_text(text, encoding="utf-8")
+    rota(folder, "validate", ".", *settings, "--report", "html=judged.html", codes=[1])
+    return folder / "judged.html"
+
+
 FILES: Mapping[str, str] = {
     "account": "account",
+    "judged": "judged",
     "trace": "counterexample",
     "lasso": "lasso",
     "long": "long_run",
@@ -242,6 +265,13 @@ def texts_of_report(html: Path) -> list[str]:
 
 TEXTS: Mapping[str, Callable[[Path], list[str]]] = {
     "account": lambda _: [HOSTILE, "Slow poll", "max.poll.interval.ms", "Groups, the costliest first"],
+    "judged": lambda _: [
+        HOSTILE,
+        "admin.describe",
+        "ILLEGAL_GENERATION",
+        "late_members.jsonl#32",
+        "What was said last",
+    ],
     "trace": texts_of_trace,
     "lasso": texts_of_trace,
     "strangers": lambda _: [HOSTILE],

@@ -11,7 +11,18 @@ from browser.driving import BOTH, NARROW, Driver, Look, focus_faults, inaccessib
 
 Address = Callable[[str], str]
 
-PAGES = ["trace", "lasso", "strangers", "report", "side by side", "changes", "account", "play", "docs"]
+PAGES = [
+    "trace",
+    "lasso",
+    "strangers",
+    "report",
+    "side by side",
+    "changes",
+    "account",
+    "judged",
+    "play",
+    "docs",
+]
 """Those that are driven; what opening a large one costs is judged by itself."""
 
 

@@ -1,57 +1,69 @@
-"""What clients of rota's server said in virtual time, as a recording has it."""
+"""What clients of rota's server said in virtual time, as `rota record` writes it and as it is read.
+
+The frames go through the recorder's own dialogue of each connection, and each line through its writer's form.
+"""
 
 from __future__ import annotations
-
-from base64 import b64encode
-from uuid import UUID
 
 from harness import scenes
 from rota.generate.plan import Plan
 from rota.generate.player import Stage
 from rota.generate.virtual import in_virtual_time
-from rota.history import Event, Kind, Source
+from rota.history import event_of, line_of
 from rota.linearise import Sent
+from rota.record.dialogue import REQUEST_HEAD, RESPONSE_HEAD, Counted, Dialogue
 
 NO_PLAN = Plan(0, 0, ())
 BEGAN = 1_800_000_000.0
 """Seconds since 1970 at which virtual recordings begin."""
 
+LENGTH = 4
+"""Bytes of a frame that tell its length."""
 
-def plain(value):
-    """A body as JSON has it."""
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, bytes):
-        return {"base64": b64encode(value).decode()}
-    return str(value) if isinstance(value, UUID) else value
+
+class Recorder:
+    """Records what was played. name: of the file that it would write."""
+
+    def __init__(self, name):
+        self.events = []
+        self._name, self._at, self._dialogues = name, 0.0, {}
+
+    def record(self, played):
+        """All messages, in their order."""
+        lines = {one.number: one.connection for one in played.history.events if isinstance(one, Sent)}
+        for one in played.messages:
+            self._at = one.at
+            if one.api:
+                self._frame(one, lines)
+            elif not one.sent:
+                self._dialogues.pop(one.version).closed()
+        return self.events
+
+    def _frame(self, message, lines):
+        payload = message.data[LENGTH:]
+        head = REQUEST_HEAD if message.sent else RESPONSE_HEAD
+        place = head - LENGTH
+        dialogue = self._dialogue(lines[int.from_bytes(payload[place : place + LENGTH], "big")])
+        begins = dialogue.ask_begins if message.sent else dialogue.answer_begins
+        asked = begins(payload[:head], len(payload))
+        if asked is not None and asked.recorded:
+            (dialogue.asked if message.sent else dialogue.answered)(asked, payload)
+
+    def _dialogue(self, line):
+        if line not in self._dialogues:
+            self._dialogues[line] = Dialogue(line, None, self._now, self._take, Counted())
+        return self._dialogues[line]
+
+    def _now(self):
+        return BEGAN + self._at, f"{self._name}#{len(self.events) + 1}"
+
+    def _take(self, event):
+        self.events.append(event_of(line_of(event)))
 
 
 def frames_of(played, name="proxy.jsonl"):
     """The frames of what was played, as events."""
-    lines = {one.number: one.connection for one in played.history.events if isinstance(one, Sent)}
-    opened, found = set(), []
-
-    def tell(at, kind, connection, data=None, **more):
-        origin = f"{name}#{len(found) + 1}"
-        data = {"connection": connection} | (data or {})
-        found.append(Event(BEGAN + at, Source.FRAMES, origin, kind, data=data, **more))
-
-    for one in played.messages:
-        if not one.api:
-            tell(one.at, Kind.CLOSED, one.version)
-            opened.discard(one.version)
-            continue
-        place = 8 if one.sent else 4
-        correlation = int.from_bytes(one.data[place : place + 4], "big")
-        line = lines[correlation]
-        if line not in opened:
-            opened.add(line)
-            tell(one.at, Kind.OPENED, line)
-        data = {"correlation": correlation, "api": one.api, "version": one.version, "fields": plain(one.body)}
-        tell(one.at, Kind.REQUEST if one.sent else Kind.RESPONSE, line, data, client=one.client)
-    return found
+    return Recorder(name).record(played)
 
 
 def recorded(scene, profile="rota"):

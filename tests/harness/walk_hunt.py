@@ -13,7 +13,7 @@ import argparse
 import json
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from functools import cache
@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from harness.hunted_bugs import SEEDS, Hunted, write
+from harness.hunted_bugs import SEEDS, Hunted, rules_told, write
 from harness.seen_bugs import PAGE, page, profile_for, seen_bugs
 from rota.generate.hunt import Grounds, hunt
 from rota.mutants.core import core_bugs
@@ -43,12 +43,16 @@ def hunted(name: str, seed: int) -> dict[str, Any]:
     ground = grounds(seed, profile_for(bug))
     since = time.process_time()
     found = hunt(bug, ground)
-    failed = found.failed
+    failed, short = found.failed, found.shortest
     return {
         "bug": name,
         "seed": seed,
         "broken": bug.rule,
-        "told": failed.rule if failed else "",
+        "nearest": failed.rule if failed else "",
+        "told": short.rule if short else "",
+        "among": rules_told(short) if short else [],
+        "steps": len(short.played.plan.steps) if short else 0,
+        "mistakes": list(map(str, short.suspects[:5])) if short else [],
         "plan": failed.played.plan.number if failed else -1,
         "walks": found.walks,
         "other": found.other,
@@ -76,8 +80,15 @@ def told(line: dict[str, Any]) -> str:
     return f"found {head} {mark}{spent}"
 
 
-def look(names: Sequence[str], seeds: Sequence[int], path: Path, processes: int) -> None:
-    """Look for what is not in the file yet."""
+def look(
+    names: Sequence[str],
+    seeds: Sequence[int],
+    path: Path,
+    processes: int,
+    hunted: Callable[[str, int], dict[str, Any]] = hunted,
+    told: Callable[[dict[str, Any]], str] = told,
+) -> None:
+    """Look for what is not in the file yet. hunted: makes a line of a bug and a seed; told: says it."""
     there = {(line["bug"], line["seed"]) for line in lines(path)}
     todo = [(name, seed) for seed in seeds for name in names if (name, seed) not in there]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,24 +112,37 @@ def tabulate(path: Path) -> None:
     """Write the table and the page from all lines."""
     write(
         Hunted(
-            line["bug"], line["seed"], line["plan"] if line["told"] else None, line["seconds"], line["told"]
+            line["bug"],
+            line["seed"],
+            line["plan"] if line["told"] else None,
+            line["seconds"],
+            line["nearest"],
+            tuple(line["among"]),
         )
         for line in lines(path)
     )
     PAGE.write_text(page(), encoding="utf-8")
 
 
-def main() -> None:
-    """Look for each, and tell."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def asked_for(description: str | None, lines: Path) -> argparse.Namespace:
+    """What is to be looked for: bugs (`names`, `all` if none is named), `seeds`, `lines`, `processes`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", default=",".join(map(str, SEEDS)), help="of the plans")
-    parser.add_argument("--lines", type=Path, default=LINES, help="what was found until now")
+    parser.add_argument("--lines", type=Path, default=lines, help="what was found until now")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("names", nargs="*", metavar="BUG")
     asked = parser.parse_args()
-    names = asked.names or [one.bug for one in seen_bugs()]
-    look(names, [int(seed) for seed in asked.seeds.split(",")], asked.lines, asked.processes)
-    if not asked.names:
+    asked.all = not asked.names
+    asked.names = asked.names or [one.bug for one in seen_bugs()]
+    asked.seeds = [int(seed) for seed in asked.seeds.split(",")]
+    return asked
+
+
+def main() -> None:
+    """Look for each, and tell."""
+    asked = asked_for(__doc__, LINES)
+    look(asked.names, asked.seeds, asked.lines, asked.processes)
+    if asked.all:
         tabulate(asked.lines)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rota.conformance.connections.error_codes import with_codes
 from rota.conformance.dialogues.transcript import Line, Transcript, printable, render
 from rota.generate.player import Message
+
+SILENCE = "·"
+"""The mark of a line that no message is."""
 
 LONG = 0.05
 """Seconds from which on a silence is worth a line."""
@@ -14,17 +17,22 @@ LONG = 0.05
 
 def dialogue(messages: Sequence[Message], group_id: str) -> list[str]:
     """The lines of a dialogue, times in milliseconds first; then what the short names stand for."""
+    return render(*lines_of(messages, group_id))
+
+
+def lines_of(messages: Sequence[Message], group_id: str) -> tuple[list[Line], Mapping[str, str]]:
+    """A line for each message, and one for a long silence before it; and what the short names stand for."""
     transcript = Transcript(group_id)
     lines: list[Line] = []
     began = messages[0].at if messages else 0.0
     before = began
     for one in messages:
         if one.at - before > LONG * 10:
-            lines.append(Line((before - began) * 1000, "", "·", f"{one.at - before:.1f} s pass"))
+            lines.append(Line((before - began) * 1000, "", SILENCE, f"{one.at - before:.1f} s pass"))
         before = one.at
         mark, text = _words(transcript, one)
         lines.append(Line((one.at - began) * 1000, one.client, mark, printable(with_codes(text)), one.data))
-    return render(lines, transcript.names)
+    return lines, transcript.names
 
 
 def _words(transcript: Transcript, one: Message) -> tuple[str, str]:

@@ -35,6 +35,16 @@ EARLY = (0.03, 0.1, 0.3, 1.0)
 """Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
 
 
+def without_searches(events: Sequence[Event]) -> list[Event]:
+    """Events that are about the group's state: what is asked of FindCoordinator is not."""
+    apart = {
+        event.number
+        for event in events
+        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest)
+    }
+    return [event for event in events if getattr(event, "number", None) not in apart]
+
+
 def judge(history: History, limits: Limits | None = None) -> Judgement:
     """Whether the spec allows what was seen. Errors: HistoryError for a history that cannot be."""
     judge = Judge(

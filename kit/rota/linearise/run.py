@@ -22,6 +22,7 @@ from rota.linearise.states import State, with_ids_in_use
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
+from rota.oracle.follow import Oracle
 from rota.spec import BrokerConfig, Call, JoinGroupReply, JoinGroupRequest, Profile
 from rota.spec.messages import ReplyMessage
 
@@ -38,8 +39,7 @@ class HistoryError(ValueError):
 
 
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits; follows and every, as of
-    `Steps`.
+    """The states along a history. Parameters: as of a history and of `Steps`; patience; limits.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
@@ -54,6 +54,7 @@ class Run:
         limits: Limits,
         follows: bool = False,
         every: float | None = None,
+        oracle: Oracle | None = None,
     ) -> None:
         self.states: States = {State(): None}
         self.most = 1
@@ -61,7 +62,7 @@ class Run:
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config, follows, every)
+        self._steps = Steps(profile, config, follows, every, oracle=oracle)
         self._patience = patience
         self._limits = limits
         self._calls: dict[int, Call] = {}

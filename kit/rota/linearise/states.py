@@ -12,11 +12,22 @@ from collections.abc import Collection, Iterable, Iterator
 from rota.kernel import FrozenMap, frozen, replace
 from rota.linearise.ids import is_unknown
 from rota.linearise.looks import Look
-from rota.linearise.times import NEVER, Span
+from rota.linearise.times import FOREVER, NEVER, Span
 from rota.oracle.offsets_follow import Kept, Told, Waiting
 from rota.spec import Arm, Group, GroupRecord, RecordKind, Spec, Timer
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets
+
+UNKNOWN_MS = -1
+"""The session timeout of a member whose own nobody told: its session may run out at any time, or never, and
+so may a join phase that waits for it."""
+
+AT_ANY_TIME = Span(NEVER, FOREVER)
+"""Of a timer that may be due now, later or never."""
+
+ANY_DELAY = -(2**63)
+"""The delay of a timer that may be due at any moment from its arming on, or never."""
 
 
 @frozen
@@ -100,8 +111,7 @@ def after(
     due = dict(state.armed)
     for effect in told.timers:
         if isinstance(effect, Arm):
-            delay = effect.delay_ms / 1000
-            due[effect.timer] = Span(span.earliest + delay, span.latest + delay)
+            due[effect.timer] = _due(effect, state.group, span)
         else:
             due.pop(effect.timer, None)
     counting = spec.groups.settled_timers(told.group, due)
@@ -118,6 +128,21 @@ def after(
         line=(*state.line, *_appended(spec, told, records, span, follows)),
         veiled=max(state.veiled, _veiled(told, records, span)),
     )
+
+
+def _due(effect: Arm, group: Group | None, span: Span) -> Span:
+    """When a timer is due that is armed in the group as it was."""
+    if effect.delay_ms == ANY_DELAY:
+        return Span(span.earliest, FOREVER)
+    waits_for_all = effect.timer.name == TimerKind.JOIN.value
+    if effect.delay_ms == UNKNOWN_MS or (waits_for_all and _has_unknown(group)):
+        return AT_ANY_TIME
+    delay = effect.delay_ms / 1000
+    return Span(span.earliest + delay, span.latest + delay)
+
+
+def _has_unknown(group: Group | None) -> bool:
+    return group is not None and any(one.session_timeout_ms == UNKNOWN_MS for one in group.members.values())
 
 
 def _appended(

@@ -47,7 +47,7 @@ class Taken:
 class Steps:
     """The spec, asked about states. follows: whether what the log has is followed, for a restart; every:
     seconds between two looks for what has expired, None where they are not followed; lost: numbers of the
-    requests whose connection has ended.
+    requests whose connection has ended; oracle: who is asked, if not the spec as it is.
     """
 
     profile: Profile
@@ -55,9 +55,10 @@ class Steps:
     follows: bool = False
     every: float | None = None
     lost: set[int] = field(default_factory=set)
+    oracle: Oracle | None = None
 
     def __post_init__(self) -> None:
-        self._oracle = Oracle(self.config, self.profile)
+        self._oracle = self.oracle or Oracle(self.config, self.profile)
         self._known: dict[Hashable, Known] = {}
         self._expiring: dict[Hashable, int | None] = {}
 

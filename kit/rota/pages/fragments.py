@@ -137,6 +137,17 @@ def chart(story: Story, link: str = svg.STEP) -> Markup:
     )
 
 
+def picture(story: Story, label: str) -> Markup:
+    """The sequence chart with its titles, one of several on a page: no row of it is a link."""
+    laid = geometry.chart(story)
+    drawn = joined(
+        element("g", svg.lanes(laid), class_="head"),
+        element("g", svg.body(laid), transform=f"translate(0 {geometry.HEAD})"),
+    )
+    image = svg.drawing(laid, laid.height + geometry.HEAD, drawn)
+    return element("div", image, class_="picture", tabindex="0", role="region", aria_label=label)
+
+
 def step(event: Event, story: Story, link: str = svg.STEP) -> Markup:
     """An event in full: rules, what it changed, what was violated then, further lines."""
     violated = _violated(story, event.index)

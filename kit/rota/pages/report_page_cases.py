@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.results import CaseResult, Verdict
+from rota.pages.fragments import picture
 from rota.pages.report_page_tables import anchor, brief, sign
 from rota.report.causes import BROKEN, Cause
 from rota.report.dialogue_story import told
 from rota.report.events import WholeRun
 from rota.report.frames import told_with_bytes
 from rota.report.text import again
-from rota.trace import chart as geometry
-from rota.trace import svg
 from rota.trace.markup import Markup, element, joined
 
 
@@ -177,14 +176,7 @@ def _facts(result: CaseResult) -> Iterator[tuple[str, str]]:
 
 def _picture(run: WholeRun, result: CaseResult) -> Markup:
     """The dialogue as a sequence chart."""
-    laid = geometry.chart(told(result, run.started.target))
-    drawn = joined(
-        element("g", svg.lanes(laid), class_="head"),
-        element("g", svg.body(laid), transform=f"translate(0 {geometry.HEAD})"),
-    )
-    image = svg.drawing(laid, laid.height + geometry.HEAD, drawn)
-    label = f"Dialogue of {result.case.id}"
-    return element("div", image, class_="picture", tabindex="0", role="region", aria_label=label)
+    return picture(told(result, run.started.target), f"Dialogue of {result.case.id}")
 
 
 def _text(_: WholeRun, result: CaseResult) -> Markup:

@@ -35,23 +35,34 @@ def told(result: CaseResult, target: str = TARGET, again: str = "") -> Story:
 
     Parameters: result; target, what stands above its lane; again, the command that plays the case again.
     """
-    lines = with_short_names(result)
-    members = tuple(dict.fromkeys(line.who for line in lines if line.who))
-    story = Story(
-        title=result.case.id,
-        verdict=result.verdict.value,
+    story = replace(
+        drawn(with_short_names(result), result.case.id, result.verdict.value, target),
         facts=tuple((name, text) for name, text in _facts(result, again) if text),
-        lanes=(*(Lane(who, who, "member") for who in members), Lane(TARGET, target, "coordinator")),
-        events=tuple(_event(number, line) for number, line in enumerate(lines, 1)),
-        moments=tuple(Moment(bands=bands) for bands in _generations(lines)),
         outcome=OUTCOMES.get(result.verdict, Light.VIOLATED),
     )
     return replace(story, copies={"text": _text(result), "Mermaid": chart(story)})
 
 
+def drawn(lines: Sequence[Line], title: str, verdict: str, target: str = TARGET) -> Story:
+    """What is drawn of lines with short names: whoever speaks has a lane, and whoever answers."""
+    members = tuple(dict.fromkeys(line.who for line in lines if line.who))
+    return Story(
+        title=title,
+        verdict=verdict,
+        lanes=(*(Lane(who, who, "member") for who in members), Lane(TARGET, target, "coordinator")),
+        events=tuple(_event(number, line) for number, line in enumerate(lines, 1)),
+        moments=tuple(Moment(bands=bands) for bands in _generations(lines)),
+    )
+
+
 def with_short_names(result: CaseResult) -> list[Line]:
     """The lines of the dialogue, short names instead of member ids."""
-    return [replace(line, text=with_names(line.text, result.names)) for line in result.lines]
+    return shortened(result.lines, result.names)
+
+
+def shortened(lines: Sequence[Line], names: Mapping[str, str]) -> list[Line]:
+    """Lines with short names. names: member id → its short name."""
+    return [replace(line, text=with_names(line.text, names)) for line in lines]
 
 
 def _text(result: CaseResult) -> str:

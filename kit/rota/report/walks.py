@@ -28,6 +28,9 @@ RESTARTED = frozenset({"loading.load"})
 EXPIRED = frozenset(slug for slug in RULES if slug.startswith("expiry."))
 """Rules that walks come to where the target looks often enough for what has expired."""
 
+TOLD = 3
+"""Rules that are told which would explain a failure."""
+
 IN_FULL = 5
 """How many causes are told with their dialogues, which fill a screen each."""
 
@@ -99,6 +102,7 @@ class WalksSeen:
                 "plans": self.tally.plans,
                 "requests": self.tally.requests,
                 "undecided": len(self.tally.undecided),
+                "reasons": [{"why": why, "walks": ids} for why, ids in _grouped(self.tally).items()],
                 "restarts": self.tally.restarts,
                 "reached": sorted([list(pair) for pair in self.tally.reached]),
                 "unreached": self.unreached,
@@ -173,6 +177,10 @@ def told_failure(failure: Failure) -> Iterator[str]:
     if walked.rule in RULES:
         yield wrapped("     rule: ", RULES[walked.rule].title)
     yield wrapped("     seen: ", walked.why)
+    for number, one in enumerate(walked.suspects[:TOLD]):
+        yield wrapped(
+            "     or if: " if number else "     as if: ", str(one) + ("" if one.whole else ", in part")
+        )
     for nearest in walked.nearest[1:3]:
         yield wrapped("     or: ", nearest)
     yield wrapped("     met in: ", _some(failure.met))

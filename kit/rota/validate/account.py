@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rota.validate.said import Said
+
 MOST_NAMED = 1_000
 """Histories that are named as undecided, and violations that are kept; of more the number alone."""
 
@@ -17,7 +19,8 @@ class Violation:
 
     history: the group; rule: a slug; why: in words; line: where it shows; lines: all that it rests on, by
     where they stand; source: what kind told it; nearest: what was possible instead; states: how many states
-    remained before it; dialogue: what was said, a line each; at: seconds since 1970.
+    remained before it; said: until then; at: seconds since 1970; asked: what is answered wrongly, in words;
+    expected, came: where the answer differs from the nearest one, in words.
     """
 
     history: str
@@ -28,8 +31,16 @@ class Violation:
     source: str = "frames"
     nearest: tuple[str, ...] = ()
     states: int = 0
-    dialogue: tuple[str, ...] = field(default=(), repr=False)
+    said: Said = field(default=Said(), repr=False)
     at: float | None = None
+    asked: str = ""
+    expected: str = ""
+    came: str = ""
+
+    @property
+    def dialogue(self) -> tuple[str, ...]:
+        """What was said, a line each."""
+        return self.said.text
 
     def as_json(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -44,6 +55,9 @@ class Violation:
             "states": self.states,
             "dialogue": list(self.dialogue),
             "at": self.at,
+            "asked": self.asked,
+            "expected": self.expected,
+            "came": self.came,
         }
 
 

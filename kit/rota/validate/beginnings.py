@@ -68,6 +68,10 @@ class Phase:
         if reply.members:
             self.members = frozenset(one.member_id for one in reply.members)
 
+    def may_be_whole(self, at: float) -> bool:
+        """Whether more may be told of it."""
+        return self.sound and at - self.began <= TOGETHER
+
     @property
     def whole(self) -> bool:
         """Whether every member was told, and so all is known."""
@@ -103,9 +107,7 @@ def states_before_the_end(
         armed[Timer(TimerKind.PENDING.value, member_id)] = span
     ids = frozenset((*members, *given))
     state = State(group, armed=FrozenMap(armed.items()), ids=ids, low=earliest)
-    found = [state]
-    if earliest < since + USUAL_SESSION:
-        found.append(_with_stranger(state, since))
+    found = [*with_strangers((state,), earliest, since)]
     if profile.newcomer_mark_stays:
         found += [replace(one, group=_marked(one.group)) for one in found]
     return tuple(found)
@@ -115,6 +117,14 @@ def first_states(since: float) -> tuple[State, ...]:
     """What a group may be before its first generation: absent, there for the sake of offsets alone, or for
     an id that nobody has used. since: when the source begins."""
     return State(), State(Group()), _with_stranger(State(Group(), low=since), since)
+
+
+def with_strangers(states: Sequence[State], at: float, since: float) -> tuple[State, ...]:
+    """States at some moment, and the same with an id that was handed out before the source begins, if it may
+    still be unused then."""
+    if at >= since + USUAL_SESSION:
+        return tuple(states)
+    return *states, *(_with_stranger(one, since) for one in states)
 
 
 def _with_stranger(state: State, since: float) -> State:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from rota.generate.player import Message
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
-from rota.generate.told import dialogue
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
 from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
@@ -19,6 +18,8 @@ from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
 from rota.validate.frames import BESIDE, MOVED, codes_of, without_refused
+from rota.validate.rosters import Roster
+from rota.validate.said import Said, in_brief, said_by
 from rota.validate.settings import assumed_behind
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
@@ -28,6 +29,9 @@ FRAMES = "frames"
 BEFORE = "what came before the group's state was told: a join phase all of whose members were seen"
 AFTER = "what came after a violation, until the group's state was told again"
 MOVING = "what came while the coordinator moved or loaded, until the group's state was told again"
+UNTOLD = (
+    "what came after its members alone were told, and rests on more, until the group's state was told again"
+)
 UNSEEN = "what is told of members whose requests are not in this source"
 OFFSETS = "offsets that were asked for, where what was committed before is not known"
 ASSIGNMENTS = "descriptions of a group before its first assignment that was seen"
@@ -84,6 +88,7 @@ class Watched:
         self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
         self._waiting = Waiting(terms, since)
         self._assigned = True
+        self._until: tuple[type[Request], ...] = ()
         self._stretch: Stretch | None = None
         self._why, self._cause = BEFORE, ""
         self._suspect: _Suspect | None = None
@@ -101,6 +106,9 @@ class Watched:
         self._connections.add(asked.connection)
         self._sources.add(asked.origin.rpartition("#")[0])
         self._open[asked.number] = asked
+        if isinstance(asked.request, self._until):
+            self._stop(asked.at)
+        self._waiting.asked(asked.request, asked.at)
         message = Message(asked.at, asked.client, True, asked.api, asked.version, body)
         self._messages.append((message, asked.origin))
         self._take(asked.sent(), asked.weight, asked.origin)
@@ -151,6 +159,10 @@ class Watched:
             del self._open[number]
         self._take(Broken(at, connection), 0, "")
 
+    def told(self, roster: Roster | None, at: float) -> None:
+        """A source beside the frames tells who is in the group; None: that nobody is."""
+        self._waiting.told(roster, at)
+
     def gap(self, connection: int | None, cause: str) -> None:
         """Frames are missing. connection: where, None: everywhere."""
         if connection is not None and connection not in self._connections:
@@ -188,7 +200,7 @@ class Watched:
         if why := self._is_left_out(event):
             self._account.leave(why, FRAMES, weight)
         elif self._stretch is not None:
-            _give(self._stretch, event, weight, origin)
+            self._stretch.take(event, weight, origin)
             self._see()
         elif self._waiting.keeps:
             self._skip(self._waiting.keep(event, weight, origin))
@@ -215,6 +227,7 @@ class Watched:
             self._account.leave(self._why, FRAMES, weight)
 
     def _drop_kept(self) -> None:
+        self._waiting.told(None, self.last)
         self._skip(self._waiting.drop())
 
     # Where a judge begins.
@@ -234,6 +247,7 @@ class Watched:
     def _begin(self, begins: Beginning) -> None:
         self._skip(begins.passed)
         self._stretch, self._assigned = begins.stretch, begins.assigned
+        self._until = begins.until
         self._cause, self._restarted = "", False
         for number in begins.under_way:
             self._left_out.setdefault(number, UNDER_WAY)
@@ -241,6 +255,13 @@ class Watched:
             self._take(event, weight, origin)
 
     # How a stretch ends.
+
+    def _stop(self, at: float) -> None:
+        """A request comes that cannot be judged by what is known of the group."""
+        self.silence(at)
+        if self._stretch is not None:
+            self._abandon(UNTOLD)
+        self._until = ()
 
     def _see(self) -> None:
         """What the judge says by now."""
@@ -250,7 +271,9 @@ class Watched:
         found = self._stretch.found
         if found is None:
             return
-        if found.verdict is Verdict.UNDECIDED:
+        if found.verdict is Verdict.UNDECIDED and self._until:
+            self._abandon(UNTOLD)
+        elif found.verdict is Verdict.UNDECIDED:
             self._lose(found.why)
         elif self._restarted:
             self._lose(RESTARTED)
@@ -275,6 +298,7 @@ class Watched:
         """What could have been judged is not, from the last judged event on."""
         assert self._stretch is not None, "only a stretch can be lost"
         self._settle()
+        self._waiting.told(None, self.last)
         self._account.give_up(self.group, cause, self._stretch.doubtful + self._stretch.queued)
         self._cause, self._stretch = cause, None
 
@@ -322,7 +346,7 @@ class Watched:
         told = f"the answer to {asked.api} v{asked.version} of {asked.client} says {why}, which no rule gives"
         lines = (asked.origin, origin)
         self._account.violate(
-            Violation(self.group, WIRE, told, origin, lines, dialogue=self._dialogue(at), at=at)
+            Violation(self.group, WIRE, told, origin, lines, said=self._said(at, lines), at=at)
         )
         self._left_out.pop(asked.number, None)
         if self._stretch is not None:
@@ -341,16 +365,18 @@ class Watched:
             rule_of(found),
             found.why,
             (lines or recent or ("",))[-1],
-            tuple(dict.fromkeys((*recent[-6:], *lines))),
+            tuple(dict.fromkeys((*lines[:1], *recent[-6:], *lines))),
             nearest=tuple(map(str, found.nearest)),
             states=len(stretch.judge.run.before_last),
-            dialogue=self._dialogue(at),
+            said=self._said(at, lines),
             at=at,
+            **in_brief(found, stretch.judge.run.about),
         )
         self._account.judge(self.group, 1)
         stretch.doubtful -= 1
         self._account.reached |= found.reached
         self._abandon(AFTER)
+        self._waiting.told(None, at)
         self._convict()
         self._suspect = _Suspect(violation, stretch.known)
         answers = [event.reply] if isinstance(event, Answered) else []
@@ -365,15 +391,7 @@ class Watched:
         elif suspect is not None:
             self._account.violate(suspect.violation)
 
-    def _dialogue(self, at: float) -> tuple[str, ...]:
-        messages = [message for message, _ in self._messages if message.at <= at][-SHOWN:]
-        return tuple(dialogue(messages, self.group))
-
-
-def _give(stretch: Stretch, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
-    if isinstance(event, Sent):
-        stretch.ask(event, weight, origin)
-    elif isinstance(event, Answered):
-        stretch.answer(event, weight, origin)
-    else:
-        stretch.ends(event)
+    def _said(self, at: float, about: tuple[str, ...]) -> Said:
+        """What was said until then. about: where that stands which the violation is about."""
+        messages = [one for one in self._messages if one[0].at <= at]
+        return said_by(messages[-SHOWN:], self.group, about)

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
-from rota.pages.document import document
-from rota.pages.fragments import SWITCH
+from rota.conformance.dialogues.transcript import with_names
+from rota.pages.document import document, part
+from rota.pages.fragments import SWITCH, picture
+from rota.report.dialogue_story import drawn, shortened
 from rota.report.format import counted
 from rota.report.junit import in_xml
+from rota.spec import RULES
 from rota.trace.markup import Markup, element, joined
 from rota.validate import telling
 from rota.validate.account import Account, Violation
+
+ROOM = 3_000_000
+"""Bytes that all charts of a page may take; violations that come later have their lines alone."""
+
+IN_FULL = 100
+"""Violations that are shown one by one; of more only the table tells."""
+
+DRAWN = 12
+"""Lines before a violation that are drawn; its table has them all."""
+
+MOST_ROWS = 200
+"""Of what was not judged, that are named."""
+
+CLOCK = "%Y-%m-%d %H:%M:%S.%f"
 
 
 def page(account: Account, read: str) -> str:
@@ -21,44 +40,201 @@ def page(account: Account, read: str) -> str:
         "groups": f"{len(account.histories):,} of {len(account.groups):,} judged",
         "events": f"{account.judged:,} of {account.events:,} judged",
         "read": read,
-        "assumed": "; ".join(f"{name}: {value}" for name, value in account.assumed.items()),
+        "times": "in UTC",
     }
-    rows = (element("div", element("dt", name), element("dd", text)) for name, text in facts.items())
     head = element(
         "header",
         element("div", element("span", "rota", class_="brand"), SWITCH, class_="bar"),
         element("h1", "What was recorded, judged"),
         element("p", verdict, class_="lead"),
-        element("dl", *rows, class_="facts"),
+        _facts(facts.items()),
         class_="top",
     )
-    main = element("main", joined((*_violations(account), _left(account))))
-    return document(f"rota: {verdict}", joined((head, main)))
+    inner = joined(_groups(account), joined(_violations(account)), _left(account), _assumed(account))
+    skip = element("a", "Skip to what was found", href="#found", class_="skip")
+    body = joined(skip, head, element("main", inner, class_="accounts judged", id="found"))
+    return document(f"rota: {verdict}", body, styles=[part("account.css"), part("judged.css")])
+
+
+def _facts(facts: Iterable[tuple[str, str | Markup]]) -> Markup:
+    rows = (element("div", element("dt", name), element("dd", told)) for name, told in facts if told)
+    return element("dl", *rows, class_="facts")
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str | Markup]], label: str) -> Markup:
+    """A table whose first column names what a row is about."""
+    shown = (
+        element("tr", element("th", first, scope="row"), *(element("td", one) for one in rest))
+        for first, *rest in rows
+    )
+    table = element(
+        "table",
+        element("thead", element("tr", *(element("th", one, scope="col") for one in heads))),
+        element("tbody", joined(shown)),
+    )
+    return element("div", table, class_="worst", tabindex="0", role="region", aria_label=label)
+
+
+def _groups(account: Account) -> Markup | None:
+    """Which groups break which rules, and where that is shown."""
+    if not account.violations:
+        return None
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for number, one in enumerate(account.violations):
+        numbers.setdefault((one.history, one.rule), []).append(number)
+    rows = [
+        (group, element("code", rule), f"{len(found):,}", _first(account.violations[found[0]], found[0]))
+        for (group, rule), found in numbers.items()
+    ]
+    more = account.found - len(account.violations)
+    return element(
+        "section",
+        element("h2", "Where the protocol was not kept"),
+        _table(("group", "rule", "times", "first at"), rows, "Groups and rules"),
+        element("p", f"{counted(more, 'violation')} more are not told.", class_="quiet") if more else None,
+    )
+
+
+def _first(one: Violation, number: int) -> Markup:
+    words = f"{_clock(one.at)} {one.line}".strip()
+    return (
+        element("a", words, href=f"#violation-{number + 1}") if number < IN_FULL else element("span", words)
+    )
+
+
+def _clock(at: float | None) -> str:
+    return "" if at is None else datetime.fromtimestamp(at, UTC).strftime(CLOCK)[:-3]
 
 
 def _violations(account: Account) -> Iterator[Markup]:
-    for one in account.violations:
-        parts = [
-            element("h2", f"{one.rule}: {one.history}"),
-            element("p", one.why),
-            element("p", f"At {one.line}; it rests on {', '.join(one.lines) or 'that alone'}."),
-        ]
-        if one.dialogue:
-            said = element("pre", "\n".join(one.dialogue))
-            parts.append(element("div", said, tabindex="0", role="region", aria_label="What was said"))
-        yield element("section", *parts)
+    room = ROOM
+    for number, one in enumerate(account.violations[:IN_FULL], 1):
+        chart = _chart(one) if one.said.lines and room > 0 else Markup()
+        room -= len(chart)
+        yield _violation(one, number, chart)
 
 
-def _left(account: Account) -> Markup:
-    items = [
-        element("li", f"not checked, {counted(number, 'event')} of {source}: {what}")
-        for (what, source), number in account.not_checked.most_common()
+def _violation(one: Violation, number: int, chart: Markup) -> Markup:
+    rule = RULES.get(one.rule)
+    lines = joined(_among([element("code", line) for line in one.lines or (one.line,)]))
+    told: list[tuple[str, str | Markup]] = [
+        ("asked", one.asked),
+        ("expected", _value(one.expected, one, "expected")),
+        ("came", _value(one.came, one, "came")),
+        ("found", "" if one.expected else one.why),
+        ("rests on", lines),
+        ("told by", "" if one.source == "frames" else one.source),
+        (
+            "before it",
+            f"{counted(one.states, 'state')} that the group may have been in" if one.states else "",
+        ),
     ]
-    items += [
-        element("li", f"undecided, {counted(number, 'event')} of {group}: {cause}")
+    if len(one.nearest) > 1:
+        told.insert(3, ("or", joined(element("div", other) for other in one.nearest[1:3])))
+    label = f"violation-{number}"
+    return element(
+        "article",
+        element("h2", element("code", one.rule), " in ", element("span", one.history), id=label),
+        element("p", f"{_clock(one.at)} {one.line}".strip(), class_="at"),
+        element("p", f"{rule.title}") if rule is not None else None,
+        _facts(told),
+        element("h3", "What was said last") if one.said.lines else None,
+        chart or None,
+        _lines(one, label) if one.said.lines else None,
+        class_="account",
+        aria_labelledby=label,
+    )
+
+
+def _value(text: str, one: Violation, name: str) -> Markup | str:
+    return element("span", with_names(text, one.said.names), class_=name) if text else ""
+
+
+def _among(parts: Sequence[Markup]) -> Iterator[Markup | str]:
+    for place, one in enumerate(parts):
+        yield from (", ", one) if place else (one,)
+
+
+def _chart(one: Violation) -> Markup:
+    """The last lines, of which those are marked that the violation is about."""
+    said, first = one.said, max(0, len(one.said.lines) - DRAWN)
+    story = drawn(shortened(said.lines[first:], said.names), one.history, one.rule, "coordinator")
+    marked = tuple(place - first + 1 for place in sorted(said.crucial) if place >= first)
+    return picture(replace(story, marked=marked), f"What was said in {one.history}")
+
+
+def _lines(one: Violation, label: str) -> Markup:
+    """What was said, line by line, with where each stands."""
+    said = one.said
+    rows = (
+        element(
+            "tr",
+            element("td", element("code", origin)),
+            element("td", f"{line.at_ms:,.0f} ms"),
+            element("td", line.who),
+            element("td", line.mark),
+            element("td", line.text),
+            class_="crucial" if place in said.crucial else None,
+        )
+        for place, (line, origin) in enumerate(
+            zip(shortened(said.lines, said.names), said.origins, strict=True)
+        )
+    )
+    heads = ("line", "at", "who", "", "what")
+    table = element(
+        "table",
+        element("thead", element("tr", *(element("th", head or element("span", "to or from", class_="unseen"),
+                                                 scope="col") for head in heads))),
+        element("tbody", joined(rows)),
+    )  # fmt: skip
+    names = [element("li", element("code", name), f" is {own}") for own, name in said.names.items()]
+    return element(
+        "details",
+        element("summary", f"{counted(len(said.lines), 'line')}, and where each stands"),
+        element("div", table, class_="worst", tabindex="0", role="region", aria_label=f"Lines of {label}"),
+        element("ul", *names, class_="lines") if names else None,
+    )
+
+
+def _left(account: Account) -> Markup | None:
+    """What is undecided, what was not checked, and what was late without being wrong."""
+    rows = [
+        ("undecided", group, cause, f"{number:,}")
         for (group, cause), number in account.undecided.most_common()
     ]
-    return element("section", element("h2", "What was not judged"), element("ul", *items))
+    rows += [
+        ("not checked", source, what, f"{number:,}")
+        for (what, source), number in account.not_checked.most_common()
+    ]
+    if account.quarantined:
+        rows.append(("quarantined", "", "what could not be read", f"{account.quarantined:,}"))
+    rows += [
+        ("late, forgiven", group, f"{what}, by {seconds:.1f} s", "")
+        for (group, what), seconds in sorted(account.late.items(), key=lambda one: -one[1])
+    ]
+    if not rows:
+        return None
+    heads = ("what became of it", "of", "what", "events")
+    return element(
+        "section",
+        element("h2", "What was not judged"),
+        _table(heads, rows[:MOST_ROWS], "What was not judged"),
+        element("p", f"{len(rows) - MOST_ROWS:,} more are not told.", class_="quiet")
+        if len(rows) > MOST_ROWS
+        else None,
+    )
+
+
+def _assumed(account: Account) -> Markup | None:
+    if not account.assumed:
+        return None
+    rows = [(name, value) for name, value in account.assumed.items()]
+    return element(
+        "section",
+        element("h2", "What was taken for granted"),
+        element("p", "Settings that nobody gave with --set, and by which line of brokers it was judged."),
+        _table(("name", "value"), rows, "What was taken for granted"),
+    )
 
 
 def junit(account: Account) -> str:

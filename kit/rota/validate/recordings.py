@@ -12,6 +12,7 @@ from rota.history.pairs import connection_of
 from rota.validate.account import Account
 from rota.validate.frames import OF_GROUPS, answer_for, pieces_of, values_of
 from rota.validate.groups import FRAMES, Asked, Watched
+from rota.validate.rosters import Roster, stored
 from rota.validate.terms import Terms
 
 MOST_GROUPS = 10_000
@@ -47,6 +48,7 @@ class Recordings:
     def __init__(self, terms: Terms, account: Account) -> None:
         self._terms, self._account = terms, account
         self._groups: OrderedDict[str, Watched] = OrderedDict()
+        self._rosters: OrderedDict[str, tuple[Roster, float]] = OrderedDict()
         self._waiting: dict[str, OrderedDict[int, _Waiting]] = {}
         self._numbers: dict[str, int] = {}
         self._next_connection = self._next_request = 0
@@ -67,6 +69,17 @@ class Recordings:
         else:
             self._mark(event)
 
+    def stored(self, event: Event) -> None:
+        """What the offsets topic has of a group, or that it has nothing any more."""
+        self._rosters.pop(event.group, None)
+        roster = stored(event) if event.kind is Kind.GROUP_STORED else None
+        if roster is not None and event.at is not None:
+            self._rosters[event.group] = roster, event.at
+            if len(self._rosters) > MOST_GROUPS:
+                self._rosters.popitem(last=False)
+        if event.group in self._groups:
+            self._groups[event.group].told(roster, event.at or self._now)
+
     def end(self) -> None:
         """The sources have ended."""
         while self._groups:
@@ -74,7 +87,7 @@ class Recordings:
 
     def size(self) -> int:
         """How many things are kept."""
-        own = sum(map(len, self._waiting.values())) + len(self._numbers)
+        own = sum(map(len, self._waiting.values())) + len(self._numbers) + len(self._rosters)
         return own + sum(one.size() for one in self._groups.values())
 
     def _read(self, reading: Any, event: Event) -> None:
@@ -169,6 +182,8 @@ class Recordings:
             watched = self._groups[group] = Watched(
                 group, self._terms, self._account, self._began if self._began is not None else self._now
             )
+            if group in self._rosters:
+                watched.told(*self._rosters[group])
             if len(self._groups) > MOST_GROUPS:
                 self._groups.popitem(last=False)[1].close(self._now)
         self._groups.move_to_end(group)

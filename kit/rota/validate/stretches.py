@@ -71,6 +71,15 @@ class Stretch:
         """How many events wait to be given to the judge."""
         return sum(one.weight for one in self._queue)
 
+    def take(self, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
+        """The next event. weight: what it counts; origin: where it stands."""
+        if isinstance(event, Sent):
+            self.ask(event, weight, origin)
+        elif isinstance(event, Answered):
+            self.answer(event, weight, origin)
+        else:
+            self._add(_Held(event, 0))
+
     def ask(self, event: Sent, weight: int, origin: str) -> None:
         """A request was sent."""
         held = _Held(event, weight)
@@ -86,10 +95,6 @@ class Stretch:
         self.origins.setdefault(event.number, []).append(origin)
         self.known |= handed_out(event.reply)
         self._add(_Held(event, weight))
-
-    def ends(self, event: Broken) -> None:
-        """A connection has ended."""
-        self._add(_Held(event, 0))
 
     def withdraw(self, number: int) -> int | None:
         """Take back a request that no coordinator was asked. Returns its weight; None: too late."""

@@ -35,6 +35,8 @@ class Validation:
             self._logs.take(event)
         elif event.source is Source.OFFSETS:
             self._topic.take(event)
+            if event.kind in (Kind.GROUP_STORED, Kind.GROUP_REMOVED):
+                self._frames.stored(event)
         else:
             told = CLIENTS if event.source is Source.CLIENT_LOG else DESCRIBED
             self.account.leave(told, event.source.value, 1)

@@ -1,0 +1,192 @@
+"""Walks with a planted bug, recorded: where it shows in answers, and what `rota validate` says of that.
+
+Beside the server with the bug stands the spec in lockstep. What it sees diverge inside of the coordinator
+shows in the recording where an answer, or its moment, is another one than that of a sound server to which the
+same was said until then. Ids count by the order in which they are handed out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from unittest.mock import patch
+
+from harness.judged_frames import judged
+from harness.recorded_frames import frames_of
+from rota import coordinator as core
+from rota.generate import virtual
+from rota.generate.hunt import Grounds, Trial, trial
+from rota.generate.player import Message, Played
+from rota.generate.settings import broker_config
+from rota.mutants.core import BESIDE_MEMBERS, CoreBug, place, planted
+from rota.oracle.report import Divergence
+from rota.oracle.shadow import Shadow
+from rota.oracle.translate import spec_timer
+from rota.spec import PROFILES
+from rota.validate.account import Account
+from rota.validate.terms import Terms
+
+WALKS = 200
+"""Of a seed, that are played until a bug has shown often enough."""
+
+_ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+class Beside(Shadow):
+    """The spec in lockstep with a coordinator that goes on where they part: what it does is sent."""
+
+    def fire(self, timer_id: core.TimerId) -> core.Effects:
+        """As of the core, whether it is armed or not."""
+        followed = self.follow(timer_id.group_id)
+        if spec_timer(timer_id) not in followed.armed and followed.divergence is None:
+            self._recorded(followed.broken("a timer fires that is not armed"))
+        return super().fire(timer_id)
+
+    def appended(self, append_id: int, error_code: int = 0) -> core.Effects:
+        """As of the core; of a group that has parted nobody knows what the log was given."""
+        group_id = self._appends.get(append_id)
+        if group_id is not None and self.follow(group_id).divergence is not None:
+            del self._appends[append_id]
+        return super().appended(append_id, error_code)
+
+    def _take(self, *inputs: Any) -> None:
+        with suppress(Divergence):
+            super()._take(*inputs)
+
+    def _check_unchanged(self, *inputs: Any) -> None:
+        with suppress(Divergence):
+            super()._check_unchanged(*inputs)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a bug shows first: in the "answer" to a request, in the "moment" of one, by so many seconds (less
+    than nothing: earlier), or in "silence" where an answer was due."""
+
+    kind: str
+    api: str
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        by = f" by {self.seconds:+.3f} s" if self.kind == "moment" else ""
+        return f"{self.kind} of {self.api}{by}"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A walk with a bug in whose answers it shows.
+
+    plan: its number; played; shown; parted: what the lockstep saw first, "" where it does not follow the part
+    of the protocol that the bug is in.
+    """
+
+    plan: int
+    played: Played
+    shown: Shown
+    parted: str
+
+    def judged(self, grounds: Grounds, fresh: bool) -> Account:
+        """What `rota validate` says of it."""
+        terms = Terms(PROFILES[grounds.profile], broker_config(grounds.settings), fresh=fresh)
+        return judged(frames_of(self.played), terms)
+
+
+def recordings(bug: CoreBug, grounds: Grounds, walks: int = WALKS) -> Iterator[Recording]:
+    """Those of the first walks of a seed in which a bug shows, in their order."""
+    for number in range(walks):
+        found = shown_in(bug, grounds, number)
+        if found is not None:
+            yield found
+
+
+def shown_in(bug: CoreBug, grounds: Grounds, number: int) -> Recording | None:
+    """A walk with a bug, if it shows there."""
+    sound = grounds.sound(number)
+    if place(bug) not in sound.called:
+        return None
+    with planted(bug):
+        found = trial(grounds.plan(number), grounds.settings, grounds.profile)
+    if found.print == sound.print:
+        return None
+    shown = first_shown(_messages(grounds, number), found.played.messages)
+    if shown is None:
+        return None
+    if bug.rule.startswith(BESIDE_MEMBERS):
+        return Recording(number, found.played, shown, "")
+    with planted(bug):
+        again, parted = beside_a_lockstep(grounds, number)
+    assert again.print == found.print, "the lockstep has changed what the server says"
+    return Recording(number, found.played, shown, parted) if parted else None
+
+
+def beside_a_lockstep(grounds: Grounds, number: int) -> tuple[Trial, str]:
+    """A plan is played, and what the spec beside the first coordinator sees diverge."""
+    shadows: list[Beside] = []
+
+    def made(config: core.CoordinatorConfig, choices: core.Choices) -> Shadow | core.GroupCoordinator:
+        if shadows:  # after a restart: what it reads from its log no shadow knows
+            return core.GroupCoordinator(config, choices)
+        shadows.append(Beside(config, choices))
+        return shadows[0]
+
+    with patch.object(virtual, "GroupCoordinator", made):
+        found = trial(grounds.plan(number), grounds.settings, grounds.profile)
+    divergences = shadows[0].divergences
+    return found, divergences[0].headline if divergences else ""
+
+
+@lru_cache(maxsize=400)
+def _messages(grounds: Grounds, number: int) -> tuple[Message, ...]:
+    return trial(grounds.plan(number), grounds.settings, grounds.profile).played.messages
+
+
+def first_shown(sound: Sequence[Message], other: Sequence[Message]) -> Shown | None:
+    """Where what was answered is another thing first, or at another moment; None where it never is."""
+    ours, theirs = _plain(sound), _plain(other)
+    place = next(
+        (place for place, (one, two) in enumerate(zip(ours, theirs, strict=False)) if one != two),
+        min(len(ours), len(theirs)),
+    )
+    left = [one for one in ours[place:] if one.is_answer]
+    came = [one for one in theirs[place:] if one.is_answer]
+    firsts = sorted([*left[:1], *came[:1]], key=lambda one: one.at)
+    if not firsts:
+        return None
+    first = firsts[0]
+    due = next((one for one in left if one.number == first.number), None)
+    told = next((one for one in came if one.number == first.number), None)
+    if told is None:
+        return Shown("silence", first.api)
+    if due is None or due.data != told.data:
+        return Shown("answer", first.api)
+    return Shown("moment", first.api, round(told.at - due.at, 3))
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A message whose ids are numbered. number: of the request."""
+
+    at: float
+    api: str
+    number: int
+    data: bytes
+    is_answer: bool
+
+
+def _plain(messages: Sequence[Message]) -> list[_Plain]:
+    numbers: dict[bytes, bytes] = {}
+
+    def numbered(found: re.Match[bytes]) -> bytes:
+        return numbers.setdefault(found[0], b"%036d" % len(numbers))
+
+    plain = []
+    for one in messages:
+        place = 8 if one.sent else 4
+        number = int.from_bytes(one.data[place : place + 4], "big")
+        is_answer = bool(one.api) and not one.sent
+        plain.append(_Plain(round(one.at, 6), one.api, number, _ID.sub(numbered, one.data), is_answer))
+    return plain
