@@ -146,7 +146,9 @@ class _Drawing:
     # -- steps
     def _ask(self, ask: Ask, burst: bool = False) -> None:
         client = self._client(ask)
-        if client.waits or (burst and client.line in self._lines_in_use() and not self._pipelines(ask)):
+        behind = client.line in self._lines_in_use() and self._rng.random() >= PIPELINED
+        # From when on offsets are kept is known only of what waits behind nothing.
+        if client.waits or (burst and behind) or getattr(ask.request, "retention_time_ms", -1) >= 0:
             client.line, client.waits = self._cast.connected(), set()
         ask = replace(ask, line=client.line)
         self._play(self._simulated, ask)
@@ -160,12 +162,6 @@ class _Drawing:
         self._steps.append(replace(ask, waits=answered and not burst))
         self._moves.number += 1
         self._since_quiet += 1
-
-    def _pipelines(self, ask: Ask) -> bool:
-        """Whether a request is sent behind one on its connection that is not answered yet. Not one that says
-        how long offsets are to be kept: nobody could tell from when.
-        """
-        return getattr(ask.request, "retention_time_ms", -1) < 0 and self._rng.random() < PIPELINED
 
     def _client(self, ask: Ask) -> Client:
         everybody: tuple[Client, ...] = (*self._cast, self._cast.operator)
