@@ -9,7 +9,7 @@ from itertools import islice
 from harness.walk_terms import TERMS
 from rota.generate.plan import Ask, Break, Plan, Restart, Silence, filled, read_plan
 from rota.generate.planner import Planner
-from rota.report.walks import NOT_WALKED
+from rota.report.walks import EXPIRED, NOT_WALKED
 from rota.spec import ROTA, RULES, ErrorCode, HeartbeatRequest, JoinGroupReply
 
 
@@ -30,7 +30,34 @@ def test_plans_lead_to_every_rule_that_walks_can_come_to():
     """As far as the spec alone can say, 150 plans leave out nothing: half of what a minute plays."""
     _, planner = drawn(1, 150)
     reached = {slug for slug, _ in planner.reached}
-    assert RULES.keys() - NOT_WALKED.keys() - reached == set()
+    assert (RULES.keys() - NOT_WALKED.keys()) | EXPIRED <= reached
+
+
+def test_requests_are_sent_behind_others_on_their_connection():
+    """But none that says for how long offsets are kept: from when on would not be known."""
+    behind = [each for plan in drawn(5, 12)[0] for each in sent_behind(plan)]
+    assert len({one.api for one in behind}) > 3
+    assert all(getattr(one.request, "retention_time_ms", -1) < 0 for one in behind)
+
+
+def sent_behind(plan):
+    """The requests of a plan that follow one on their connection whose answer nobody waits for."""
+    open_lines = set()
+    for step in plan.steps:
+        if isinstance(step, Silence):
+            open_lines.clear()
+        elif isinstance(step, Ask):
+            if step.line in open_lines:
+                yield step
+            if not step.waits:
+                open_lines.add(step.line)
+
+
+def test_plans_kill_a_coordinator_whose_group_has_gone():
+    """Where offsets are left, where nothing is: what is killed is chosen by what was killed least."""
+    _, planner = drawn(1, 150)
+    killed = {pair for pair in planner.reached if pair[0].startswith("killed with ")}
+    assert len(killed) >= 8, killed
 
 
 def test_what_a_target_does_not_speak_is_not_asked_of_it():

@@ -167,7 +167,12 @@ def test_a_group_that_has_expired_is_not_back_after_a_restart():
 LOOKS, RUN = "rota.linearise.looks:", "rota.linearise.run:Run."
 PLANTED = (
     ("a look may be late", LOOKS + "next_look", "max(span.latest, since / 1000) + every", "FOREVER"),
-    ("nothing is found", RUN + "_looks", "if low <= now:", "if False:"),
+    (
+        "nothing is found",
+        RUN + "_looks",
+        "self._patience.early)) <= now:",
+        "self._patience.early)) > now + 99:",
+    ),
     (
         "a look finds what has not expired yet",
         LOOKS + "moments",

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from rota.generate.cast import STRANGER, TOPICS, Cast, Client, Terms
-from rota.generate.odd_values import leavers_twice, no_text, odd_commit, odd_names
+from rota.generate.odd_values import RETENTIONS, leavers_twice, no_text, odd_commit, odd_names, odd_offset
 from rota.generate.plan import GROUP, Ask
 from rota.generate.requests import RETENTION_VERSIONS, SEVERAL_LEAVE, carried
 from rota.generate.simulated import Simulated
@@ -113,7 +113,7 @@ class Moves:
     def _version(self, name: str, client: Client) -> int:
         least = STATIC_SINCE.get(name, 0) if client.instance is not None else 0
         spoken = self.terms.spoken(name, least) or self.terms.spoken(name)
-        if name == "OffsetCommit" and self.rng.random() < 0.2:
+        if name == "OffsetCommit" and self.rng.random() < (0.2 if self.terms.looks_every_ms is None else 0.5):
             spoken = self.terms.spoken(name, RETENTION_VERSIONS.start, RETENTION_VERSIONS.stop - 1) or spoken
         return spoken[-1] if self.rng.random() < 0.5 else self.rng.choice(spoken)
 
@@ -174,7 +174,7 @@ def _leave(moves: Moves, client: Client) -> LeaveGroupRequest:
 
 
 def _offsets(moves: Moves) -> tuple[OffsetCommitTopic, ...]:
-    topics = moves.rng.choice((TOPICS[:1], TOPICS[1:], TOPICS))
+    topics = moves.rng.choice((TOPICS[:1], TOPICS[1:], TOPICS, TOPICS))
     return tuple(
         OffsetCommitTopic(
             name,
@@ -185,7 +185,10 @@ def _offsets(moves: Moves) -> tuple[OffsetCommitTopic, ...]:
 
 
 def _commit(moves: Moves, client: Client) -> OffsetCommitRequest:
-    return OffsetCommitRequest(GROUP, _offsets(moves), client.generation, client.member_id, client.instance)
+    kept = -1 if moves.terms.looks_every_ms is None else moves.rng.choice(RETENTIONS)
+    return OffsetCommitRequest(
+        GROUP, _offsets(moves), client.generation, client.member_id, client.instance, kept
+    )
 
 
 def _fetch(moves: Moves, client: Client) -> OffsetFetchRequest:
@@ -287,14 +290,6 @@ def _long_metadata(moves: Moves, request: OffsetCommitRequest, client: Client) -
     return replace(request, topics=(replace(first, partitions=(longer,)), *rest))
 
 
-def _odd_offset(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
-    first, *rest = request.topics
-    (partition,) = first.partitions
-    offset, metadata = moves.rng.choice((0, 2**63 - 1)), moves.rng.choice(("", None, "\u00e9\u4e2d"))
-    odd = replace(partition, committed_offset=offset, committed_metadata=metadata)
-    return replace(request, topics=(replace(first, partitions=(odd,)), *rest))
-
-
 def _session(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
     low = moves.terms.config.group_min_session_timeout_ms
     high = moves.terms.config.group_max_session_timeout_ms
@@ -387,7 +382,7 @@ CHANGES: Mapping[str, tuple[Change, ...]] = {
             _simple,
             _simple,
             _of_one(_long_metadata),
-            _of_one(_odd_offset),
+            _of_one(_odd(odd_offset)),
             _of_one(_odd(odd_commit)),
         ),
     ),

@@ -17,6 +17,9 @@ from rota.spec.offset_messages import (
 EPOCHS = (1, 2**31 - 1)
 """Epochs of leaders that no log has had."""
 
+RETENTIONS = (-1, -1, 0, 500, 1500, 3000)
+"""Milliseconds for which a commit asks its offsets to be kept, if its version can; -1: as long as others."""
+
 OFFSETS = (0, 1, 2**31, 2**53 + 1, 2**63 - 1)
 """Offsets at which something may end."""
 
@@ -34,6 +37,15 @@ def no_text(rng: Random, request: JoinGroupRequest) -> JoinGroupRequest:
 def leavers_twice(rng: Random, request: LeaveGroupRequest) -> LeaveGroupRequest:
     """Everybody who leaves once more."""
     return replace(request, members=request.members * 2)
+
+
+def odd_offset(rng: Random, request: OffsetCommitRequest) -> OffsetCommitRequest:
+    """The least or the greatest offset, with metadata that is empty, missing, or beyond ASCII."""
+    first, *rest = request.topics
+    (partition,) = first.partitions
+    offset, metadata = rng.choice((0, 2**63 - 1)), rng.choice(("", None, "\u00e9\u4e2d"))
+    odd = replace(partition, committed_offset=offset, committed_metadata=metadata)
+    return replace(request, topics=(replace(first, partitions=(odd,)), *rest))
 
 
 def odd_commit(rng: Random, request: OffsetCommitRequest) -> OffsetCommitRequest:

@@ -39,11 +39,14 @@ MARGIN_MS = 500
 TAKES_MS = 5
 """Milliseconds that a request takes, about."""
 
-RESTARTED = 0.3
+RESTARTED = 0.4
 """The part of plans in which the coordinator is killed once, where it can be."""
 
-ALONE = 0.2
+ALONE = 0.3
 """The part of plans that begin with offsets of a group that nobody is in, as of a tool."""
+
+PIPELINED = 0.5
+"""How often a client sends its next request of several at once on the connection of the one before."""
 
 KILL = "SIGKILL"
 """By what it is killed."""
@@ -82,7 +85,7 @@ class _Drawing:
         self._rng = Random(f"{seed}/{number}")
         self._terms = terms
         self._cast = Cast(self._rng, terms)
-        self._simulated = Simulated(terms.config, profile)
+        self._simulated = Simulated(terms.config, profile, terms.looks_every_ms)
         self._moves = Moves(self._rng, terms, self._cast, self._simulated)
         self._steps: list[Step] = []
         self._silent = 0.0
@@ -95,13 +98,14 @@ class _Drawing:
         """The plan."""
         requests = self._rng.randint(REQUESTS // 2, REQUESTS * 3 // 2)
         killed = self._terms.restarts and self._rng.random() < RESTARTED
-        restart_at = self._rng.randint(requests // 4, requests) if killed else None
+        first = requests // 4
+        last = self._rng.choice((requests, self._rng.randint(first, requests)))
         if self._rng.random() < ALONE:
             self._ask(self._moves.alone(self._cast.operator))
         while self._moves.number < requests and self._silent < SECONDS:
-            if restart_at is not None and self._moves.number >= restart_at:
+            if killed and self._moves.number >= (first if self._rng.random() < self._unkilled() else last):
                 self._restart()
-                restart_at = None
+                killed = False
             self._next()
         for name in ("DescribeGroups", "OffsetFetch", "ListGroups"):
             self._ask(self._moves.made(name, self._cast.operator))
@@ -142,7 +146,9 @@ class _Drawing:
     # -- steps
     def _ask(self, ask: Ask, burst: bool = False) -> None:
         client = self._client(ask)
-        if client.waits or (burst and client.line in self._lines_in_use()):
+        behind = client.line in self._lines_in_use() and self._rng.random() >= PIPELINED
+        # From when on offsets are kept is known only of what waits behind nothing.
+        if client.waits or (burst and behind) or getattr(ask.request, "retention_time_ms", -1) >= 0:
             client.line, client.waits = self._cast.connected(), set()
         ask = replace(ask, line=client.line)
         self._play(self._simulated, ask)
@@ -217,8 +223,17 @@ class _Drawing:
             self._open.pop(number, None)
         client.line, client.waits = self._cast.connected(), set()
 
+    def _unkilled(self) -> float:
+        """How much is to be learned if the coordinator is killed now."""
+        return self._news([self._loss()]) / 2
+
+    def _loss(self) -> Pair:
+        """What a coordinator that is killed now must have stored."""
+        return f"killed with {self._simulated.holds}", self._simulated.state
+
     def _restart(self) -> None:
         """The coordinator is killed; what it told before it should tell again."""
+        self._reached[self._loss()] += 1
         everybody = [*self._cast, self._cast.operator]
         for client in everybody:
             self._steps.append(Break(client.line))

@@ -16,9 +16,16 @@ from rota.conformance.dialogues.broker_settings import (
 from rota.conformance.targets.target import DEFAULTS
 from rota.spec import BrokerConfig
 
-SETTINGS = {INITIAL_DELAY: 1000, MIN_SESSION: 2000, MAX_SESSION: 60_000, MAX_SIZE: 3, MAX_METADATA: 64}
+SETTINGS = {
+    INITIAL_DELAY: 1000,
+    MIN_SESSION: 2000,
+    MAX_SESSION: 60_000,
+    MAX_SIZE: 3,
+    MAX_METADATA: 64,
+    RETENTION_CHECK: 2500,
+}
 """What a target is started with that can be: times in which more can be asked than by Kafka's defaults, and
-limits that walks come to.
+limits that walks come to. It looks for what has expired a few times in each walk.
 """
 
 FOLLOWED = 60_000

@@ -371,14 +371,14 @@ class Run:
 
     def _looks(self, state: State, due: Span, until: float, now: float) -> Iterator[Enabled]:
         """What has expired may be looked for, and found."""
-        low = max(state.low, due.earliest - self._patience.early)
-        if low <= now:
-            span = self._span(min(until, max(self._closed, due.earliest)), until)
-            found = self._steps.finds(state, span, self._patience.slack)
+        if (low := max(state.low, due.earliest - self._patience.early)) <= now:
+            slack = self._patience.slack  # what the watcher cannot tell apart is one moment
+            span = self._span(min(until, max(self._closed, due.earliest)), until, slack)
+            found = self._steps.finds(state, span, slack)
             yield Enabled(LOOK, LOOK_IN_WORDS, low, found, self._patience.too_late(low, due.latest))
 
-    def _span(self, earliest: float, latest: float) -> Span:
-        grain = self._limits.grain
+    def _span(self, earliest: float, latest: float, least: float = 0.0) -> Span:
+        grain = max(self._limits.grain, least)
         if not grain:
             return Span(earliest, latest)
         first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
