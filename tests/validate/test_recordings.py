@@ -168,6 +168,32 @@ def test_members_who_are_not_in_the_source_explain_what_they_do():
     assert not account.found
 
 
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        ("closed by the client", "violated"),
+        ("the client is lost: reset", "violated"),
+        ("closed by the broker", "undecided"),
+        ("the broker is lost: reset", "undecided"),
+        ("", "undecided"),
+    ],
+)
+def test_only_a_broker_that_ends_all_connections_may_have_been_started_anew(reason, verdict):
+    with planted(core_bugs()["generation-before-member-in-heartbeat"]):
+        events = recorded(scenes.sessions, "kafka-4.x")
+    last = next(place for place, one in enumerate(events) if one.data.get("api") == "DescribeGroups")
+    before = events[:last]
+    numbers = {one.data["connection"] for one in before} | {9}
+    beat = [one for one in before if one.data.get("api") == "Heartbeat"][-2:]
+    extra = [replace(one, data={**one.data, "connection": 9}) for one in beat]
+    ends = [
+        replace(events[last], kind=Kind.CLOSED, reason=reason, data={"connection": number})
+        for number in sorted(numbers)
+    ]
+    account = judged([*before, *extra, *ends, *events[last:]], terms_of(fresh=True))
+    assert account.verdict == verdict, account.undecided
+
+
 def test_what_is_kept_does_not_grow_with_a_recording():
     terms = terms_of(fresh=True, limits=replace(LIMITS, kept=200))
     events = [*frames("sessions", "kafka-4.x")]

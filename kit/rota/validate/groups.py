@@ -11,6 +11,7 @@ from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
+from rota.record.dialogue import BROKER
 from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
 from rota.spec.admin_messages import DescribeGroupsRequest
 from rota.spec.classic.messages import SyncGroupReply
@@ -147,13 +148,14 @@ class Watched:
         del self._open[asked.number]
         self._messages.append((Message(at, asked.client, False, asked.api, asked.version, body), origin))
 
-    def ended(self, connection: int, at: float) -> None:
-        """A connection has ended."""
+    def ended(self, connection: int, at: float, by: str = "") -> None:
+        """A connection has ended. by: whose doing that is, if it is told."""
         if connection not in self._connections:
             return
         self._connections.discard(connection)
         self._ended.append(at)
-        self._restarted |= not self._connections and len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
+        at_once = len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
+        self._restarted |= not self._connections and (by == BROKER or (not by and at_once))
         self._messages.append((Message(at, "", False, "", connection, {}), ""))
         for number in [one.number for one in self._open.values() if one.connection == connection]:
             del self._open[number]
