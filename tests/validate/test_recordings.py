@@ -168,6 +168,22 @@ def test_members_who_are_not_in_the_source_explain_what_they_do():
     assert not account.found
 
 
+def test_an_error_that_offsets_are_never_told_with_is_a_violation_without_them():
+    """What was committed before is not known, and no answer to it can be this one."""
+    events = list(frames("offsets", "kafka-4.x"))
+    place = next(
+        place
+        for place, one in enumerate(events)
+        if one.data.get("api") == "OffsetFetch" and one.kind is Kind.RESPONSE
+    )
+    assert judged(events[: place + 1], terms_of()).found == 0
+    fields = {**events[place].data["fields"], "error_code": 69}
+    events[place] = replace(events[place], data={**events[place].data, "fields": fields})
+    account = judged(events[: place + 1], terms_of())
+    assert account.verdict == "violated"
+    assert "GROUP_ID_NOT_FOUND, which no rule gives" in account.violations[0].why
+
+
 @pytest.mark.parametrize(
     ("reason", "verdict"),
     [

@@ -18,7 +18,7 @@ from rota.spec.classic.messages import SyncGroupReply
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
-from rota.validate.frames import BESIDE, MOVED, codes_of, without_refused
+from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.said import Said, in_brief, said_by
 from rota.validate.settings import assumed_behind
@@ -120,6 +120,7 @@ class Watched:
         codes = codes_of(body)
         try:
             reply = None if codes & BESIDE else reply_of(asked.request, asked.version, body)
+            refuse_in_any_state(reply if self._left_out.get(number) == OFFSETS else None)
         except NotInTheSpec as odd:
             self._closed(asked, at, body, origin)
             self._odd(asked, str(odd), at, weight, origin)
