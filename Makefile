@@ -28,10 +28,11 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
+# Part after part, four processes at a time (tests/parts.py), types among them. What drives pages in a browser is not,
+# but with BROWSER=1.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: $(VENV)/ready-test style
-	@$(BIN)/python tests/parts.py $(OUT)
+	@$(BIN)/python tests/parts.py $(if $(BROWSER),--browser) $(OUT)
 
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
 # at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
@@ -137,7 +138,7 @@ test-long: $(VENV)/ready-test
 
 # Incidents whose cause is known, played with real clients and explained: minutes. NIGHTS says which, and on what.
 nights: $(VENV)/ready-test
-	cd tests && $(abspath $(BIN))/python -m nights $(NIGHTS)
+	PYTHONPATH=tests $(BIN)/python -m nights $(NIGHTS)
 
 # Hours, on a quiet machine; goes on where it was ended.
 bench-spark: $(VENV)/ready-test
@@ -218,10 +219,10 @@ server-bench: $(VENV)/ready-run
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # Of everything but the site and the browser's tests, which have locks of their own.
-TESTED := fast spark proofs liveness targets capture bench test dev
+TESTED := fast spark proofs liveness targets capture compression bench test dev
 lock:
 	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
-	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets --extra capture --extra compression -c locks/test.txt -o locks/run.txt
 	$(LOCK) pyproject.toml -c locks/test.txt -o locks/conform.txt
 	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
 	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt

@@ -78,7 +78,7 @@ PIPELINED = ("pipelined-metadata", "list-groups", "api-versions", "heartbeats", 
 
 LIMITS: tuple[Limit, ...] = (
     Limit(GZIP, "what a batch expands to", "rota.wire.records:MAX_INFLATED", "bytes", "INVALID_RECORD"),
-    Limit(("gzip-bomb",), "records and headers of a batch", "rota.wire.record_scan:MAX_RECORDS", "records",
+    Limit(("gzip-bomb",), "records and headers of a batch", "rota.wire.records:MAX_RECORDS", "records",
           "INVALID_RECORD"),
     Limit((*GZIP, "producers", "produce-beside-fetches"), "a batch", "message.max.bytes", "bytes",
           "MESSAGE_TOO_LARGE"),

@@ -2,6 +2,7 @@
 
 It is called with the names of the files; after --count it prints one line instead, how many tests passed,
 failed and were skipped in all of them, and exits 1 if one failed. A file that is not there counts as failed.
+What failed beside the others and passed alone (`alone`) is told in a line of its own, and counted apart.
 """
 
 from __future__ import annotations
@@ -12,50 +13,65 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+from alone import BAD, cases, has_failed, name_of, passed_alone
+
 LINES = 25
 """Lines shown of each failure, from its end."""
 
-KINDS = {"failure": "failed", "error": "failed", "skipped": "skipped"}
-"""What an element within a test says became of it."""
+WIDTH = 200
+"""Characters shown of why a test failed that passed alone."""
 
 
-def failures(report: Path) -> Iterator[tuple[str, str]]:
-    """Name and text of each test of a JUnit file that failed, or whose fixtures did."""
-    for case in ElementTree.parse(report).iter("testcase"):
-        for kind in ("failure", "error"):
+def failures(report: Path) -> Iterator[tuple[str, ElementTree.Element]]:
+    """Name of each test of a JUnit file that failed, or whose fixtures did, and what is told of that."""
+    for case in cases([report]):
+        for kind in BAD:
             for found in case.findall(kind):
-                yield f"{case.get('classname')}::{case.get('name')}", found.text or found.get("message") or ""
+                yield name_of(case), found
 
 
 def counts(reports: list[Path]) -> Counter[str]:
     """How many tests passed, failed and were skipped; one that failed and was skipped has failed."""
     found: Counter[str] = Counter()
+    alone = passed_alone(reports)
     for report in reports:
-        if not report.exists():
-            print(f"{report}: not written, counted as a failure")
-            found["failed"] += 1
-            continue
-        for case in ElementTree.parse(report).iter("testcase"):
-            became = {KINDS.get(element.tag) for element in case}
-            found["failed" if "failed" in became else "skipped" if "skipped" in became else "passed"] += 1
+        found["failed"] += not report.exists()
+        found.update(_became(case, alone) for case in cases([report]))
     return found
 
 
+def _became(case: ElementTree.Element, alone: frozenset[str]) -> str:
+    if has_failed(case):
+        return "alone" if name_of(case) in alone else "failed"
+    return "passed" if case.find("skipped") is None else "skipped"
+
+
 def main(reports: list[Path]) -> None:
-    """Print what failed."""
+    """Print what failed, and what did so only beside the others."""
+    alone = passed_alone(reports)
     for report in reports:
         if not report.exists():
             print(f"{report}: not written, so pytest ended before its end")
             continue
-        for name, text in failures(report):
+        for name, found in failures(report):
+            why, text = found.get("message") or "", found.text or ""
+            if name in alone:
+                first = (why or text).partition("\n")[0][:WIDTH]
+                print(f"\npassed alone: {name} (failed beside the others: {first})")
+                continue
             print(f"\nFAILED {name}")
-            print("\n".join(text.splitlines()[-LINES:]))
+            print("\n".join((text or why).splitlines()[-LINES:]))
 
 
 def count(reports: list[Path]) -> int:
     """Print the numbers; the exit code."""
+    for report in reports:
+        if not report.exists():
+            print(f"{report}: not written, counted as a failure")
     found = counts(reports)
-    print(", ".join(f"{found[what]} {what}" for what in ("passed", "failed", "skipped")))
+    only = f" ({found['alone']} of them only alone)" if found["alone"] else ""
+    passed = found["passed"] + found["alone"]
+    print(f"{passed} passed{only}, {found['failed']} failed, {found['skipped']} skipped")
     return int(found["failed"] > 0)
 
 

@@ -1,11 +1,12 @@
-"""All tests but those of pages in a browser, and mypy: part after part, four processes at a time.
+"""All tests, and mypy: part after part, four processes at a time.
 
 `python tests/parts.py OUT` leaves in OUT what each part printed and its JUnit file, prints a line for each
-that is over (when, its processor time, its last line), and what failed at the end; `--reports OUT` prints
-the names of the JUnit files.
+that is over (when, its processor time, its last line), and what failed at the end; `--browser OUT` drives
+pages in a browser, too; `--reports OUT` prints the names of the JUnit files.
 
 Parts that wait, for sockets and for brokers, have timeouts: two of them run at a time, and go first where
-processors are few. Beside them run those that compute, the dearest first: so all end at about one time.
+processors are few. Beside them run those that compute, the dearest first: so all end at about one time. When
+all are over, a few tests that failed beside the others are run once more, alone (`alone`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from alone import to_run_again
+from failed import counts
 from failed import main as tell
 
 AT_A_TIME = 4
@@ -35,11 +38,15 @@ GRACE = 20
 
 @dataclass(frozen=True)
 class Part:
-    """Tests that one process runs. folders: below tests, none for all that no other part has."""
+    """Tests that one process runs. folders: below tests, none for all that no other part has.
+
+    failing: its exit code if tests failed, and nothing else.
+    """
 
     name: str
     folders: tuple[str, ...] = ()
     waits: bool = False
+    failing: int = 1
 
     def report(self, out: Path) -> Path:
         """Its JUnit file."""
@@ -49,6 +56,25 @@ class Part:
         """What runs it."""
         chosen = [f"tests/{one}" for one in self.folders] or [f"--ignore=tests/{one}" for one in ELSEWHERE]
         return (sys.executable, "-m", "pytest", f"--junitxml={self.report(out)}", *chosen)
+
+
+class Pages(Part):
+    """The pages in a browser, and the site that is built for that."""
+
+    def command(self, out: Path) -> Sequence[str]:
+        """What runs it."""
+        return ("make", "--no-print-directory", "test-browser", f"OUT={out}")
+
+
+@dataclass(frozen=True)
+class Alone(Part):
+    """Tests that failed beside others."""
+
+    tests: tuple[str, ...] = ()
+
+    def command(self, out: Path) -> Sequence[str]:
+        """What runs them."""
+        return (sys.executable, "-m", "pytest", f"--junitxml={self.report(out)}", *self.tests)
 
 
 class Types(Part):
@@ -72,7 +98,9 @@ PARTS = (
     Types("types"),
 )
 
-ELSEWHERE = ("browser", *(folder for part in PARTS for folder in part.folders))
+PAGES = Pages("browser", ("browser",), waits=True, failing=2)
+
+ELSEWHERE = [folder for part in (*PARTS, PAGES) for folder in part.folders]
 
 
 @dataclass
@@ -117,9 +145,9 @@ def following(left: Sequence[Part], running: Sequence[Running]) -> Part:
     return next((one for one in left if not (enough and one.waits)), left[0])
 
 
-def reports(out: Path) -> list[Path]:
-    """The JUnit files of all parts that leave one."""
-    return [part.report(out) for part in PARTS if not isinstance(part, Types)]
+def reports(parts: Sequence[Part], out: Path) -> list[Path]:
+    """The JUnit files of those parts that leave one."""
+    return [part.report(out) for part in parts if not isinstance(part, Types)]
 
 
 def _line(one: Running, after: float, used: float) -> str:
@@ -132,15 +160,27 @@ def _minutes(seconds: float) -> str:
     return "{:3}:{:02}".format(*divmod(int(seconds), 60))
 
 
-def main(out: Path) -> int:
-    """Run all parts; 1 if one of them failed or left no report."""
+def main(parts: Sequence[Part], out: Path) -> int:
+    """Run the parts, and alone what failed; 1 if that failed again, or if a part failed otherwise."""
     out.mkdir(parents=True, exist_ok=True)
-    for report in reports(out):
+    found = reports(parts, out)
+    alone = Alone("alone")
+    for report in (*found, alone.report(out)):
         report.unlink(missing_ok=True)
     print(
-        f"rota: {len(PARTS)} parts, {AT_A_TIME} at a time; what each prints: {out}/tests-PART.txt", flush=True
+        f"rota: {len(parts)} parts, {AT_A_TIME} at a time; what each prints: {out}/tests-PART.txt", flush=True
     )
-    left, running, failed, began = list(PARTS), list[Running](), False, time.monotonic()
+    began = time.monotonic()
+    whole = play(parts, out, began)
+    if again := to_run_again(found):
+        play([replace(alone, tests=again)], out, began)
+    tell(found)
+    return int(not whole or counts(found)["failed"] > 0)
+
+
+def play(parts: Sequence[Part], out: Path, began: float) -> bool:
+    """Run the parts; False if one of them ended otherwise than with tests that passed or failed."""
+    left, running, whole = list(parts), list[Running](), True
     try:
         while left or running:
             while left and len(running) < AT_A_TIME:
@@ -149,14 +189,19 @@ def main(out: Path) -> int:
             for one in list(running):
                 if (used := one.over()) is not None:
                     running.remove(one)
-                    failed |= one.process.returncode != 0
+                    whole &= _is_told(one.part, one.process.returncode, out)
                     print(_line(one, time.monotonic() - began, used), flush=True)
             time.sleep(0.1)
     finally:
         for one in running:
             one.end()
-    tell(reports(out))
-    return int(failed or not all(report.exists() for report in reports(out)))
+    return whole
+
+
+def _is_told(part: Part, code: int, out: Path) -> bool:
+    """Whether its report says all of how a part ended."""
+    failed = counts(reports([part], out))["failed"]
+    return code == 0 or (code == part.failing and failed > 0)
 
 
 def interrupted(*_: object) -> None:
@@ -167,7 +212,8 @@ def interrupted(*_: object) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, interrupted)
     *asked, folder = sys.argv[1:]
-    if asked == ["--reports"]:
-        print(*reports(Path(folder)), sep="\n")
+    chosen = (PAGES, *PARTS) if "--browser" in asked else PARTS
+    if "--reports" in asked:
+        print(*reports(chosen, Path(folder)), sep="\n")
     else:
-        sys.exit(main(Path(folder)))
+        sys.exit(main(chosen, Path(folder)))

@@ -20,10 +20,9 @@ case $1 in
 ready) exit $(cat ready-exit) ;;
 test)
   for report in $(python3 tests/parts.py --reports rota-out); do cp fine.xml $report; done
+  if test "$2" = BROWSER=1 -a -f browser.xml; then cp browser.xml rota-out/tests-browser.xml; fi
+  if test -f alone.xml; then cp alone.xml rota-out/tests-alone.xml; fi
   exit $(cat tests-exit) ;;
-test-browser)
-  if test -f browser.xml; then cp browser.xml rota-out/tests-browser.xml; fi
-  exit $(cat browser-exit) ;;
 esac
 """
 
@@ -31,7 +30,7 @@ esac
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout in which CI runs, and a make that only says what it is told to."""
-    for name in (".ci/run", "tests/failed.py", "tests/parts.py"):
+    for name in (".ci/run", "tests/alone.py", "tests/failed.py", "tests/parts.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     plant(tmp_path, "bin/make", MAKE)
@@ -40,7 +39,6 @@ def checkout(tmp_path: Path) -> Path:
     plant(tmp_path, "browser.xml", FINE)
     plant(tmp_path, "ready-exit", "0")
     plant(tmp_path, "tests-exit", "0")
-    plant(tmp_path, "browser-exit", "0")
     return tmp_path
 
 
@@ -69,7 +67,17 @@ def test_failures_of_any_part_count(checkout: Path) -> None:
     assert ci(checkout) == (1, ["", "11 passed, 2 failed, 1 skipped"])
 
 
-@pytest.mark.parametrize("part", ["ready-exit", "tests-exit", "browser-exit"])
+def test_what_passed_only_alone_is_told(checkout: Path) -> None:
+    plant(checkout, "browser.xml", MIXED)
+    plant(
+        checkout,
+        "alone.xml",
+        '<testsuites><testcase name="c"/><testcase name="b"><failure/></testcase></testsuites>',
+    )
+    assert ci(checkout) == (1, ["", "12 passed (1 of them only alone), 1 failed, 1 skipped"])
+
+
+@pytest.mark.parametrize("part", ["ready-exit", "tests-exit"])
 def test_a_part_that_ends_otherwise_fails_it(checkout: Path, part: str) -> None:
     plant(checkout, part, "2")
     code, lines = ci(checkout)

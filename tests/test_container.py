@@ -23,6 +23,7 @@ EXTRAS = [
     "matplotlib",
     "confluent_kafka",
     "dpkt",
+    "cramjam",
     "kafka",
     "pytest",
     "hypothesis",

@@ -14,13 +14,14 @@ from unittest.mock import Mock
 
 import pytest
 
+import failed
 import parts
 
 TESTS = Path(__file__).parent
 
 
 def test_no_folder_is_in_two_parts_and_one_part_has_the_rest() -> None:
-    folders = [folder for part in parts.PARTS for folder in part.folders]
+    folders = [folder for part in (*parts.PARTS, parts.PAGES) for folder in part.folders]
     assert len(folders) == len(set(folders))
     assert all((TESTS / folder).is_dir() for folder in folders)
     without = [part.name for part in parts.PARTS if not part.folders and not isinstance(part, parts.Types)]
@@ -28,14 +29,14 @@ def test_no_folder_is_in_two_parts_and_one_part_has_the_rest() -> None:
 
 
 def test_of_those_that_wait_two_run_at_a_time() -> None:
-    left, running, order = list(parts.PARTS), [], []
+    left, running, order = [*parts.PARTS, parts.PAGES], [], []
     while left:
         part = parts.following(left, running[-2:])
         left.remove(part)
         running.append(parts.Running(part, Mock(), Path()))
         order.append(part)
     assert [part.waits for part in order[:3]] == [True, True, False]
-    assert set(order) == set(parts.PARTS)
+    assert set(order) == {*parts.PARTS, parts.PAGES}
 
 
 @dataclass(frozen=True)
@@ -60,24 +61,102 @@ def test_a_part_that_fails_is_told(
     code: int,
     said: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(parts, "PARTS", (Planted("one", script=script), *[Planted("two", script=FINE)] * 4))
-    assert parts.main(tmp_path) == code
+    planted = (Planted("one", script=script), *[Planted("two", script=FINE)] * 4)
+    assert parts.main(planted, tmp_path) == code
     told = capsys.readouterr().out
     assert said in told
     assert told.count("  two  ") == 4
+
+
+FAILS = """
+import pathlib
+import pytest
+
+
+def broken():
+    again = pathlib.Path("again")
+    again.open("a").write("once ")
+    return again.read_text().count("once") <= TIMES
+
+
+@pytest.mark.parametrize("name", range(NUMBER))
+def test_planted(name):
+    assert not broken(), "late"
+
+
+def test_fine():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "code", "last"),
+    [
+        (1, 1, 0, "2 passed (1 of them only alone), 0 failed, 0 skipped"),
+        (1, 9, 1, "1 passed, 1 failed, 0 skipped"),
+        (5, 9, 1, "2 passed (1 of them only alone), 4 failed, 0 skipped"),
+        (6, 6, 1, "1 passed, 6 failed, 0 skipped"),
+    ],
+    ids=["once", "always", "some", "too-many"],
+)
+def test_few_that_fail_are_run_once_more(
+    number: int,
+    times: int,
+    code: int,
+    last: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """number: of tests that fail, while together they have run so many times."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").mkdir()
+    text = FAILS.replace("NUMBER", str(number)).replace("TIMES", str(times))
+    (tmp_path / "tests" / "test_planted.py").write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    out = tmp_path / "out"
+    assert parts.main([parts.Part("one", ("",))], out) == code
+    told = capsys.readouterr().out
+    passing = (
+        "passed alone: tests.test_planted::test_planted[0] (failed beside the others: AssertionError: late"
+    )
+    assert (passing in told) == (times < number or times == 1)
+    assert told.count("FAILED ") == (0 if code == 0 else int(last.split(" failed")[0].split()[-1]))
+    assert (out / "tests-alone.xml").exists() == (number <= 5)
+    assert "late" in (out / "tests-one.xml").read_text()
+    assert failed.count([out / "tests-one.xml"]) == code
+    assert capsys.readouterr().out == f"{last}\n"
+
+
+def test_what_fails_otherwise_than_by_its_tests_fails_all(tmp_path: Path) -> None:
+    """Tests that pass alone say nothing of the rest."""
+    report = '<testsuites><testcase classname="a" name="b"><failure/></testcase></testsuites>'
+    again = "<testsuites><testcase classname='a' name='b'/></testsuites>"
+    for code, wanted in ((1, 0), (3, 1)):
+        script = f"open(report, 'w').write({report!r}); exit({code})"
+        one = Planted("one", script=script)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(
+                parts.Alone,
+                "command",
+                lambda *_: (
+                    sys.executable,
+                    "-c",
+                    f"open({str(tmp_path / 'tests-alone.xml')!r}, 'w').write({again!r})",
+                ),
+            )
+            assert parts.main([one], tmp_path) == wanted
 
 
 ALONE = """
 import pathlib, signal, sys
 import parts
 script = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-parts.PARTS = (parts.Types("types"),)
 parts.Types.command = lambda *_: (sys.executable, "-c", script)
 signal.signal(signal.SIGTERM, parts.interrupted)
-parts.main(pathlib.Path(sys.argv[1]))
+parts.main([parts.Types("types")], pathlib.Path(sys.argv[1]))
 """
 
 

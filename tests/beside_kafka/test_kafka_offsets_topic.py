@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -13,17 +15,21 @@ from harness.offsets_logs import State, state_of
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.conformance.targets.process import NotStarted
 from rota.history import Event, Kind
+from rota.offsets_topic import partition_folders
 from rota.reading import Tally, read
+from rota.wire.records import split
 
 pytestmark = pytest.mark.long
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 100, "offsets.topic.num.partitions": 5}
-COMPRESSED = {"offsets.topic.compression.codec": 1}
+COMPRESSIONS = ("gzip", "snappy", "lz4", "zstd")
+"""By their numbers in `offsets.topic.compression.codec`, from 1 on."""
+
 SUBSCRIPTION = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 """To topic t. Groups of 3.x never end a rebalance with one that says it is longer than it is."""
 
-MORE = {"kafka-4.4.0": {}, "kafka-3.9.2": COMPRESSED, "kafka-3.4.1": {}}
-"""Release -> its settings beside."""
+BROKERS = ("kafka-4.4.0", "kafka-3.9.2 gzip", "kafka-3.4.1", *(f"kafka-4.4.0 {how}" for how in COMPRESSIONS))
+"""A release, and how it packs its offsets topic."""
 
 
 @dataclass
@@ -34,25 +40,29 @@ class Seen:
     over_the_wire: list[Event]
     from_files: list[Event]
     tally: Tally
+    how: str
+    without: Tally
 
     @property
     def state(self) -> State:
         return state_of(self.from_files)
 
 
-@pytest.fixture(scope="module", params=MORE)
+@pytest.fixture(scope="module", params=BROKERS)
 def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    release = RELEASES[request.param]
+    name, _, how = request.param.partition(" ")
+    release = RELEASES[name]
+    more = {"offsets.topic.compression.codec": 1 + COMPRESSIONS.index(how)} if how else {}
     try:
         fetched(release)
-        kafka = KafkaOnDisk(tmp_path_factory.mktemp("kafka"), SETTINGS | MORE[request.param], release)
+        kafka = KafkaOnDisk(tmp_path_factory.mktemp("kafka"), SETTINGS | more, release)
     except (NoJars, NotStarted) as cause:
         pytest.skip(f"{release.name}: {cause}")
     try:
         kafka.start()
         members = make_groups(kafka.address)
         transactions(kafka.address)
-        if request.param == "kafka-4.4.0":
+        if name == "kafka-4.4.0":
             newer_group(kafka.address)
         over_the_wire = [*read([f"kafka://{kafka.address}"])]
         while_it_runs = [*read([str(kafka.data)])]
@@ -60,10 +70,27 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         tally = Tally()
         from_files = [*read([str(kafka.data)], tally=tally)]
         assert state_of(while_it_runs) == state_of(from_files)
-        yield Seen(members, over_the_wire, from_files, tally)
+        assert compressions(kafka.data) - {"none"} == ({how} if how else set())
+        yield Seen(members, over_the_wire, from_files, tally, how, without_the_library(kafka.data))
     finally:
         kafka.stop()
         shutil.rmtree(kafka.data, ignore_errors=True)
+
+
+def compressions(data: Path) -> set[str]:
+    """How the batches of the offsets topic are packed on the disk; markers of transactions never are."""
+    segments = (segment for folder in partition_folders(data) for segment in folder.glob("*.log"))
+    return {info.compression for segment in segments for info, _ in split(segment.read_bytes())}
+
+
+def without_the_library(data: Path) -> Tally:
+    """What is told of the files where nothing is installed that unpacks snappy, lz4 and zstd."""
+    tally = Tally()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cramjam", None)
+        for _ in read([str(data)], tally=tally):
+            pass
+    return tally
 
 
 def make_groups(address: str) -> dict[str, str]:
@@ -122,6 +149,16 @@ def test_nothing_is_broken_and_every_record_is_known(seen: Seen) -> None:
     assert (seen.tally.unread, seen.tally.broken) == (0, 0)
     types = {event.data["type"] for event in seen.from_files if event.kind is Kind.OTHER_RECORD}
     assert not {name for name in types if name.startswith("version ")}
+
+
+def test_what_cannot_be_unpacked_is_counted_with_what_helps(seen: Seen) -> None:
+    told = {reason: one.number for reason, one in seen.without.quarantined.items()}
+    if seen.how in ("", "gzip"):
+        assert told == {}
+        return
+    ((reason, number),) = told.items()
+    assert reason.endswith(f"compressed with {seen.how}: pip install 'rota[compression]'")
+    assert number == seen.without.unread > 5
 
 
 def test_what_the_groups_are(seen: Seen) -> None:

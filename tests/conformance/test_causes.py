@@ -107,6 +107,35 @@ def test_a_death_and_a_wrong_answer_are_two_causes_though_of_one_rule() -> None:
     }
 
 
+INCONSISTENT = answered("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL (23)")
+
+
+def unrefused(id: str, words: str, who: str = '""', wanted: str = INCONSISTENT) -> CaseResult:
+    """A list of protocols that is to be refused, and of which the target dies."""
+    return result(id, Verdict.DIED, wanted, words, request=f"JoinGroup v5  member_id {who}")
+
+
+def test_of_what_a_target_dies_that_should_have_refused_a_request_does_not_matter() -> None:
+    segfault, stranger = (
+        "the process ended with signal SIGSEGV, 3 s after the last line",
+        '"never-handed-out"',
+    )
+    empty = [
+        unrefused("join.inconsistent-protocol.no-protocols", segfault),
+        unrefused("join.inconsistent-protocol.empty-lists.emptied-two-static-again", ABORT),
+        unrefused(
+            "join.inconsistent-protocol.empty-lists.stable-two-dynamic-again", ABORT, wanted="an answer"
+        ),
+    ]
+    abort = result("voting.tally.majority", Verdict.DIED, "an answer", ABORT)
+    other = unrefused("join.unknown-group.refused", segfault, stranger)
+    assert {cause.name: cause.cases for cause in causes([*empty, abort, other])} == {
+        "join.inconsistent-protocol (dies)": tuple(one.case.id for one in empty),
+        "voting.tally (dies)": (abort.case.id,),
+        "join.unknown-group (dies)": (other.case.id,),
+    }
+
+
 def silence(id: str, *steps: str, verdict: Verdict = Verdict.FAIL) -> CaseResult:
     """A member's JoinGroup that is not answered, after these requests."""
     lines = [
@@ -123,6 +152,27 @@ def test_a_missing_answer_says_little_unless_the_steps_were_the_same() -> None:
     }
     other = [alike[0], silence("static.replaced.keeps-assignment", "Heartbeat", "LeaveGroup")]
     assert len(causes(other)) == 2
+
+
+def asked_again_and_again(id: str, polls: int, other: str) -> CaseResult:
+    """A member's SyncGroups that keep it alive, beside one request of another kind."""
+    sent = [
+        *["SyncGroup v4  member_id @a"] * polls,
+        f"{other} v4  member_id @a",
+        "SyncGroup v4  member_id @a",
+    ]
+    lines = tuple(Line(float(n), "a", "→", text) for n, text in enumerate(sent))
+    one = result(id, Verdict.NOTED, "UNKNOWN_MEMBER_ID (25) after six seconds", "NONE")
+    return CaseResult(**{**vars(one), "lines": lines})
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_how_often_somebody_asked_again_does_not_decide_which_case_is_the_simplest(more: int) -> None:
+    """On a busy machine the same seconds have fewer requests."""
+    first = asked_again_and_again("sync.stable.no-sign-of-life", 8 + more, "JoinGroup")
+    other = asked_again_and_again("timers.session-expired.sync-is-no-heartbeat", 9, "Heartbeat")
+    (cause,) = causes([first, other])
+    assert cause.first == "sync.stable.no-sign-of-life"
 
 
 def test_who_asks_and_of_which_api_tells_apart() -> None:

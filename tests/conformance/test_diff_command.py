@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.slow_target import Relayed
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_scripts, select
 from rota.conformance.comparison import compare as under_test
@@ -33,6 +34,9 @@ from rota.wire import decode_request, encode_response, frame
 SAME = "heartbeat.alive.stable"
 OTHER = "heartbeat.unknown-member.no-group"
 """A case that librdkafka's mock answers in its own way."""
+
+JOIN_GROUP = 11
+"""The key of the API."""
 
 FULL = "join.group-max-size-reached.first-step"
 """A case that needs a setting."""
@@ -156,6 +160,35 @@ def test_what_is_drawn_by_lot_is_no_difference_if_it_agrees_once() -> None:
     assert found[differing.id].likeness is Likeness.DIFFERS
     assert (found[differing.id].left, found[differing.id].right) == (("· left",), ("· right",))
     assert found[differing.id].endings == (Ending.FINISHED, Ending.FINISHED)
+
+
+def test_how_soon_a_target_reads_is_no_difference() -> None:
+    """Heartbeats overtake the JoinGroup of a newcomer, and are sent again."""
+
+    def slow(settings: Mapping[str, int]) -> Relayed:
+        return Relayed(settings, lambda key: 0.2 if key == JOIN_GROUP else 0.0)
+
+    scripts = select(all_scripts(), ["join.prepare-rebalance.new-member"])
+    late = Target("slow", slow, fresh=True, parallel=1, settable=True)
+    (found,) = compare(scripts, late, parse_target("rota"), Options(seed=1))
+    assert (found.likeness, found.plays) == (Likeness.SAME, 1)
+
+
+@pytest.mark.parametrize(("again", "likeness", "plays"), [(4, Likeness.SAME, 5), (8, Likeness.DIFFERS, 8)])
+def test_who_leads_at_first_is_no_difference_if_it_is_ever_the_same(
+    again: int, likeness: Likeness, plays: int
+) -> None:
+    """On the one target another member leads in the first `again` plays."""
+
+    def said(d: Dialogue) -> str:
+        play = int(d.group_id.split("-")[1])
+        leader = "b" if d.initial_delay == 0 and play <= again else "a"
+        d.transcript.formed({leader: "leader"}, 1)
+        return f"{leader} leads"
+
+    drawn = probe("voting.lot.leader", said)
+    (found,) = compare([drawn], parse_target("rota"), other(), Options(seed=1))
+    assert (found.likeness, found.plays) == (likeness, plays)
 
 
 def test_what_was_compared_is_known_when_somebody_interrupts() -> None:

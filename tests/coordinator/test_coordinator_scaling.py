@@ -1,13 +1,15 @@
 """What a request costs does not depend on the size of its group: counted, not timed."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness.lines import Lines
 from rota import coordinator as c
 from rota.coordinator import ErrorCode as E
-from rota.coordinator import Group, GroupState, heartbeat, session_timers
+from rota.coordinator import Group, GroupState, heartbeat, rebalance, session_timers
 
 PACKAGE = str(Path(c.__file__).parent)
 FEW, MANY = 10, 10_000
@@ -218,3 +220,46 @@ def test_a_scan_is_found(of_few, monkeypatch, scan):
     monkeypatch.setattr(*SCANS[scan])
     assert costs(100) != costs(FEW)
     assert costs(FEW) != of_few
+
+
+def ends(members):
+    """The lines that the end of a join phase costs, and of a sync phase."""
+    crowd = Crowd(members)
+    crowd.join(crowd.leader)
+    *others, last = crowd.others
+    for member_id in others:
+        crowd.join(member_id)
+    with Lines() as join:
+        crowd.join(last)
+    for member_id in crowd.others:
+        crowd.sync(member_id)
+    with Lines() as sync:
+        crowd.sync(crowd.leader)
+    assert crowd.group.state is GroupState.STABLE
+    return join.count, sync.count
+
+
+def lines_a_member():
+    """What one member more costs at both ends."""
+    return [(many - few) / 180 for few, many in zip(ends(20), ends(200), strict=True)]
+
+
+def test_the_ends_of_phases_cost_a_few_lines_a_member():
+    """Nothing can come between, so a group of 10,000 holds the loop as long as these take."""
+    join, sync = lines_a_member()
+    assert 50 < join < 100
+    assert 50 < sync < 100
+
+
+def listed_for_each(original):
+    def reply(group, member):
+        leads = original(group, group.members[group.leader])
+        return replace(leads, member_id=member.member_id)
+
+    return reply
+
+
+def test_that_everybody_is_listed_for_everybody_is_found(monkeypatch):
+    monkeypatch.setattr(rebalance, "generation_reply", listed_for_each(rebalance.generation_reply))
+    join, _ = lines_a_member()
+    assert join > 200

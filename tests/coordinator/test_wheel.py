@@ -44,6 +44,18 @@ class WheelIsASortedList(RuleBasedStateMachine):
         self.armed[timer] = deadline
         self.wheel.arm(timer, deadline)
 
+    @rule(first=IDS, others=st.lists(IDS, unique=True), span=SPANS)
+    def arm_together(self, first, others, span):
+        """As if each were armed so, with one that was armed just now or before."""
+        if first not in self.armed:
+            self.armed[first] = self.now + span
+            self.wheel.arm(first, self.now + span)
+        others = [each for each in others if each != first]
+        for timer in others:
+            self.armed.pop(timer, None)
+            self.armed[timer] = self.armed[first]
+        self.wheel.arm_with(first, others)
+
     @rule(timer=IDS, span=NEAR)
     def arm_too_late(self, timer, span):
         self.armed.pop(timer, None)
@@ -131,6 +143,17 @@ class KeepsTheOldDeadline(TimingWheel):
             super().arm(timer_id, deadline_ms)
 
 
+class LeavesOthersWhereTheyWere(TimingWheel):
+    def arm_with(self, armed, others):
+        super().arm_with(armed, [timer for timer in others if timer not in self])
+
+
+class IsDueWithOthersNow(TimingWheel):
+    def arm_with(self, armed, others):
+        for timer in others:
+            self.arm(timer, self._now)
+
+
 class LastFirst(TimingWheel):
     def advance(self, now_ms):
         return super().advance(now_ms)[::-1]
@@ -155,6 +178,8 @@ WRONG = [
     ForgetsToMoveDown,
     KeepsItsPlaceWhenArmedAgain,
     KeepsTheOldDeadline,
+    LeavesOthersWhereTheyWere,
+    IsDueWithOthersNow,
     LastFirst,
     OneTooEarly,
     OneTooLate,

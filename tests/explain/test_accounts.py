@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+
 import pytest
 
+from harness.logs_golden import PROGRAMS, events_of, golden
 from harness.nights import CLOSED, LATE, START, Night, day_of_log, explained, member, told
 from rota.explain.accounts import Accounts
 from rota.explain.diagnosis import Diagnosis
@@ -38,6 +43,16 @@ def test_what_the_log_begins_in_the_midst_of_has_no_beginning() -> None:
     assert (one.began, one.seconds, one.from_generation, one.to_generation) == (None, None, 6, 7)
     sentence = told(Night().settle(5, 7, 3)).headline
     assert "for how long group orders had no assignment is not visible in this source" in sentence
+
+
+@pytest.mark.parametrize("program", ["kafka_java", "kafka_scala"])
+def test_members_of_a_group_that_was_just_formed_are_its_first(program: str, tmp_path: Path) -> None:
+    (formed,) = (one for one in golden() if one.program == program and "old generation 0" in one.sentence)
+    (line,) = events_of([PROGRAMS[program].line(formed.sentence)], tmp_path, time_zone=UTC)
+    (one,) = explained([line]).incidents
+    assert (one.cause.name, one.who) == ("first-members", ("consumer-1-7b20c3f4",))
+    goes_on = replace(line, generation=1)
+    assert [one.cause.name for one in explained([goes_on]).incidents] == ["came"]
 
 
 def test_an_assignment_alone_is_no_rebalance() -> None:

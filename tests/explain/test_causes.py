@@ -369,6 +369,45 @@ def first() -> Night:
     return Night().come(0, A, 0, 1, took=3, state="Empty")
 
 
+@night("came/first members, of whom one is gone before it has an assignment")
+def first_and_one_is_gone() -> Night:
+    found = Night(source=Source.CLIENT_LOG)
+    for at, who, generation in ((0, A, 1), (9, B, 2)):
+        told = {"client": who, "origin": f"{who}.log:{generation}"}
+        found.say(at, Kind.ID_GIVEN, who, **told).say(at, Kind.JOINING, who, **told)
+        found.say(at + 1, Kind.WAS_JOINED, who, generation=generation, data={"roster": {who: ""}}, **told)
+    return found.say(11, Kind.SYNCED, B, generation=2, data={"partitions": []}, **told)
+
+
+def _as_kafka_writes_it(came_to: str, generation: int) -> Night:
+    """Kafka names the state that a preparation has made, whatever there was before."""
+    found = Night().say(0, Kind.JOINED, A, state=came_to)
+    reason = f"Adding new member {A} with group instance id null; client reason: not provided"
+    return found.prepare(0, generation, reason, "PreparingRebalance").settle(0.3, generation + 1, 1)
+
+
+@night("first-members/of a group that was just formed, as Kafka writes it")
+def just_formed() -> Night:
+    return _as_kafka_writes_it("", 0)
+
+
+@night("first-members/of a group that was left, as Kafka writes it")
+def left_by_all() -> Night:
+    return _as_kafka_writes_it("Empty", 7)
+
+
+@night("first-members/the line before tells that nobody was left")
+def emptied() -> Night:
+    found = Night().say(0, Kind.EMPTY, generation=7)
+    reason = f"Adding new member {A} with group instance id null; client reason: not provided"
+    return found.prepare(300, 7, reason, "PreparingRebalance").settle(301, 8, 1)
+
+
+@night("came/as Kafka writes it")
+def came_to_others() -> Night:
+    return _as_kafka_writes_it("Stable", 7)
+
+
 @night("came")
 def came() -> Night:
     return Night().come(0, A, 1, 2)

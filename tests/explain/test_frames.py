@@ -135,6 +135,29 @@ def test_who_heartbeats_and_does_not_join_did_not_rejoin() -> None:
     assert one.incident.seconds > 55
 
 
+def _no_sync(seconds: float) -> Recording:
+    """A leads generation 1 and asks for no assignment; so many seconds later it is not in the next one."""
+    recording = Recording().join(0, A, 1, [A, B], 3).join(0.1, B, 1, [A, B], 2.9)
+    for at in range(4, int(seconds) + 4):
+        recording.beat(at, A)
+    recording.beat(3 + seconds, B, "REBALANCE_IN_PROGRESS").join(3.1 + seconds, B, 2, [B])
+    return recording.sync(3.2 + seconds, B, 2, 0, 1, 2, 3)
+
+
+def test_who_does_not_ask_for_its_assignment_within_the_rebalance_timeout_is_removed_for_it() -> None:
+    assert _no_sync(60).last().cause.name == "sync-timeout"
+    assert _no_sync(30).last().cause.name != "sync-timeout"
+    synced = _no_sync(60).sync(5, A, 1, 0, 1)
+    assert synced.last().cause.name != "sync-timeout"
+
+
+def test_a_leader_that_is_answered_twice_takes_nothing_back() -> None:
+    recording = Recording().two().beat(22, B).beat(25, A, "REBALANCE_IN_PROGRESS").join(25.2, A, 2, [A])
+    recording.join(25.3, A, 2, [A]).sync(25.4, A, 2, 0, 1, 2, 3)
+    one = recording.last()
+    assert (one.cause.name, one.incident.told[0].gone) == ("gone", (B,))
+
+
 def test_who_says_that_it_leaves_left() -> None:
     left = {"members": [{"member_id": B, "reason": "consumer poll timeout has expired."}]}
     recording = Recording().two().ask(20, B, "LeaveGroup", left, {"error_code": 0})

@@ -13,14 +13,18 @@ from harness import mortal_server
 from rota.cli.errors import run as run_command
 from rota.cli.main import main
 from rota.conformance.targets.grammar import parse_target
-from rota.generate.deaths import culprit
+from rota.generate.deaths import Alone, culprit
 from rota.generate.host import Host
+from rota.generate.lateness import Lateness
+from rota.generate.life import Life
 from rota.generate.plan import Ask, Plan, Silence
+from rota.generate.player import Coordinator, Played
 from rota.generate.reach import reach
 from rota.generate.run import Tally, run
 from rota.generate.saved import path_of, saved_text
 from rota.generate.verdicts import LIVES
-from rota.generate.walks import judged_here
+from rota.generate.walks import Judges, Walks
+from rota.linearise import History
 from rota.report.identity import UNIDENTIFIED
 from rota.report.walks import WalksSeen
 from rota.spec import KAFKA_4, LeaveGroupRequest, LeavingMember
@@ -65,6 +69,33 @@ def test_the_search_ends_in_time():
     assert asyncio.run(culprit(plans(8), dies, seconds=-1)) is None
 
 
+class Gone:
+    """A target that is dead."""
+
+    def post_mortem(self, grace):
+        return "it is gone"
+
+
+def test_a_target_that_is_seen_to_be_dead_when_a_walk_is_over_died_of_it(monkeypatch):
+    """Nothing is under way any more, and nobody has got what was played."""
+    life = Life(Gone())
+    coordinator = Coordinator(None, None, KAFKA_4, Lateness(), life=life)
+
+    async def over(walks, plan):
+        played = Played(plan, History("g", (), KAFKA_4), ())
+        walks._over.append((asyncio.get_running_loop().time(), played))
+        life.suspected = True
+        return played, None
+
+    async def again(host):
+        return coordinator
+
+    monkeypatch.setattr(Walks, "_walked", over)
+    monkeypatch.setattr(Host, "again", again)
+    (walked,) = asyncio.run(Alone(Host(None, None)).each(plans(1)))
+    assert (walked.id, walked.rule, walked.why) == ("1-0", LIVES, "it is gone")
+
+
 def asking(number, request):
     """A plan of this request between others."""
     other = [Ask(n, "a", 0, 5, DescribeGroupsRequest("the group")) for n in (0, 2)]
@@ -88,7 +119,7 @@ class Walked:
         host = Host(lambda: target.start({}), lambda running: reach(running.address, settings, KAFKA_4, 10.0))
         host.begin()
         try:
-            self.failures = asyncio.run(run(host, following, 1.0, self.tally, judged_here, at_once=4))
+            self.failures = asyncio.run(run(host, following, 1.0, self.tally, Judges(), at_once=4))
         finally:
             host.stop()
 

@@ -19,7 +19,7 @@ from rota.generate.reach import reach
 from rota.generate.rest import Rest, processor_seconds, rest
 from rota.generate.run import RUNS, Tally, replayed, run
 from rota.generate.verdicts import OTHERS
-from rota.generate.walks import Walks, judged_here
+from rota.generate.walks import Judges, Walks, judged_here
 from rota.report.identity import UNIDENTIFIED
 from rota.report.walks import WalksSeen
 from rota.spec import KAFKA_4, LeaveGroupRequest, LeavingMember
@@ -87,7 +87,7 @@ def walked(coordinator, *plans, seconds=1.0):
 
     host = hosted(coordinator)
     try:
-        failures = asyncio.run(run(host, following, seconds, tally, judged_here, at_once=len(plans)))
+        failures = asyncio.run(run(host, following, seconds, tally, Judges(), at_once=len(plans)))
     finally:
         host.stop()
     return failures, tally

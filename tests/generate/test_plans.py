@@ -33,6 +33,15 @@ def test_plans_lead_to_every_rule_that_walks_can_come_to():
     assert RULES.keys() - NOT_WALKED.keys() - reached == set()
 
 
+def test_what_a_target_does_not_speak_is_not_asked_of_it():
+    """Not even changed: a request that stands for one of those is changed as its own kind is."""
+    lacking = {"OffsetDelete", "OffsetFetch", "OffsetCommit", "DescribeGroups", "ListGroups", "DeleteGroups"}
+    spoken = {name: span for name, span in TERMS.versions.items() if name not in lacking}
+    plans = islice(Planner(1, replace(TERMS, versions=spoken), ROTA).plans(), 20)
+    asked = {step.api for plan in plans for step in plan.steps if isinstance(step, Ask)}
+    assert asked == {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "FindCoordinator"}
+
+
 def test_a_plan_survives_its_file():
     """Requests of every kind, silences and breaks are read as they were written."""
     plans, _ = drawn(2, 30)

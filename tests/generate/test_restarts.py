@@ -71,6 +71,21 @@ def test_restarts_under_walks_are_noted_in_their_plans():
     assert any(isinstance(step, Ask) and step.number >= 1_000_000 for plan in hit for step in plan.steps)
 
 
+def test_no_restart_begins_when_the_walks_are_over(monkeypatch):
+    """A target that takes long for each has fewer: five of them would last for 125 s."""
+    monkeypatch.setattr(virtual, "DOWN", 20.0)
+
+    async def walk(coordinator):
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        planner = Planner(3, TERMS, coordinator.profile)
+        await Walks(coordinator, "walk").many(drawn_here(planner), 30.0, lambda one: None, 1, restarts=5)
+        return loop.time() - began, coordinator.restarts.done
+
+    seconds, done = in_virtual_time(SETTINGS, walk)
+    assert (done, seconds < 110) == (2, True)
+
+
 class Forgetful(Replay):
     """All that the log has is read but the last record."""
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from harness.walk_hunt import grounds
+from harness.walk_terms import TERMS
 from rota.generate.hunt import hunt, trial
-from rota.generate.plan import Restart
+from rota.generate.lateness import Lateness
+from rota.generate.plan import Plan, Restart
 from rota.generate.planner import Planner
+from rota.generate.player import Coordinator, Played, Stage
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import runs_that_fail, shrunk
 from rota.generate.told import dialogue
 from rota.generate.verdicts import Verdict, judged
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
+from rota.linearise import Answered, History, Quiet, Sent
 from rota.mutants.core import core_bugs, planted
+from rota.spec import ROTA, Call, ErrorCode, HeartbeatReply, HeartbeatRequest
 
 
 @pytest.mark.parametrize("profile", ["rota", "kafka-4.x"])
@@ -96,3 +103,42 @@ def test_a_failure_becomes_short_and_fails_again():
     assert len(short.played.plan.steps) <= 3 < len(failed.played.plan.steps)
     lines = dialogue(short.played.messages, short.played.history.group_id)
     assert any("JoinGroup" in line and "group_id" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [(ErrorCode.UNKNOWN_MEMBER_ID, Verdict.PASS), (ErrorCode.ILLEGAL_GENERATION, Verdict.UNDECIDED)],
+)
+def test_an_order_is_found_where_too_much_is_under_way_to_try_all(told, verdict):
+    """Eight requests at once, of which nobody tries all orders: one explains them, else nobody can say."""
+    calls = [Call(HeartbeatRequest("g", n, "x"), str(n), 4) for n in range(8)]
+    sent = [Sent(1.0, n, n, "a", call) for n, call in enumerate(calls)]
+    answers = [Answered(1.1, n, HeartbeatReply(told)) for n in range(8)]
+    history = History("g", (*sent, *answers, Quiet(1.2)), ROTA)
+    walked = judged(Played(Plan(1, 0, ()), history, ()))
+    assert walked.verdict is verdict
+
+
+class Hangs:
+    """A line that the target ends when it is asked anything."""
+
+    def __init__(self, listener):
+        self.listener = listener
+
+    def send(self, data):
+        self.listener.ended()
+
+
+def test_a_connection_that_ends_is_told_by_what_was_asked_on_it():
+    """So that what ends a connection by one request is another cause than by another."""
+
+    async def hanging(listener):
+        return Hangs(listener)
+
+    async def seen():
+        stage = Stage(Coordinator(hanging, TERMS, ROTA, Lateness()), "g")
+        await stage.ask("a", 0, 4, HeartbeatRequest("g", 1, "x"), 0)
+        return stage.played(Plan(1, 0, ()))
+
+    walked = judged(asyncio.run(seen()))
+    assert walked.cause == ("wire.answers", "Heartbeat", "the target ended a connection")

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rota.generate.verdicts import Walked
 from rota.mutants.core import core_bugs
+from rota.report.walks import TOLD
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "generate" / "hunted.toml"
@@ -22,22 +24,34 @@ class Hunted:
     """What became of the hunt for a bug with a seed.
 
     plan: the number of the walk that failed, from 0 upwards, None where none of a run did; seconds: of
-    virtual time until it was over; told: the rule that was told, empty where none was.
+    virtual time until it was over; nearest: the rule by which the answer was due that did not come; told: the
+    rules that would explain it, likeliest first, empty where nobody has looked for them.
     """
 
     bug: str
     seed: int
     plan: int | None
     seconds: float
-    told: str
+    nearest: str
+    told: tuple[str, ...]
 
     @property
     def near(self) -> str:
-        """How near what was told is: the bug's own "rule", one of its "part", or "others"; else nothing."""
+        """How near what was told is: the bug's own "rule", it "among" the first, one of its "part", or
+        "others"; else nothing.
+        """
         rule = core_bugs()[self.bug].rule
-        if not self.told or self.told == rule:
-            return "rule" if self.told else ""
-        return "part" if self.told.partition(".")[0] == rule.partition(".")[0] else "others"
+        if not self.told:
+            return ""
+        if rule in self.told:
+            return "rule" if self.told[0] == rule else "among"
+        return "part" if self.told[0].partition(".")[0] == rule.partition(".")[0] else "others"
+
+
+def rules_told(walked: Walked) -> tuple[str, ...]:
+    """The rules that are told of a failure, at most `TOLD`, likeliest first."""
+    rules = (walked.rule, *(one.rule for one in walked.suspects))
+    return tuple(dict.fromkeys(rules))[:TOLD]
 
 
 def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
@@ -47,8 +61,9 @@ def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
     for bug, by_seed in table.items():
         for name, one in by_seed.items():
             seed = int(name.removeprefix("seed-"))
+            told = tuple(one.get("told", ()))
             found[bug, seed] = Hunted(
-                bug, seed, one.get("plan"), one.get("seconds", 0.0), one.get("told", "")
+                bug, seed, one.get("plan"), one.get("seconds", 0.0), one.get("nearest", ""), told
             )
     return found
 
@@ -76,7 +91,9 @@ def write(found: Iterable[Hunted]) -> None:
 def _line(one: Hunted) -> str:
     if one.plan is None:
         return f"seed-{one.seed} = {{}}"
-    return f'seed-{one.seed} = {{ plan = {one.plan}, seconds = {one.seconds}, told = "{one.told}" }}'
+    told = ", ".join(f'"{rule}"' for rule in one.told)
+    found = f'plan = {one.plan}, seconds = {one.seconds}, nearest = "{one.nearest}"'
+    return f"seed-{one.seed} = {{ {found}, told = [{told}] }}"
 
 
 def summary() -> Iterator[str]:
@@ -84,12 +101,17 @@ def summary() -> Iterator[str]:
     found = hunted_bugs().values()
     for seed in SEEDS:
         ones = [one for one in found if one.seed == seed]
-        near = [one.near for one in ones if one.plan is not None]
+        of_walks = [one for one in ones if one.plan is not None]
+        near = [one.near for one in of_walks if one.near]
         if ones:
+            nearest = sum(one.nearest == core_bugs()[one.bug].rule for one in of_walks)
+            first, later, part, others = map(near.count, ("rule", "among", "part", "others"))
             yield (
-                f"With seed {seed} walks find {len(near)} of {len(ones)} that were looked for; they tell the "
-                f"bug's own rule {near.count('rule')} times, one of its part {near.count('part')} times and "
-                f"another one, at which its consequence shows, {near.count('others')} times."
+                f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The "
+                f"answer that did not come was due by the bug's own rule {nearest} times. Of {len(near)} "
+                f"failures that were explained the first rule told is the bug's own {first} times, the "
+                f"second or third is {later} times; else the first is one of its part {part} times and "
+                f"another one {others} times."
             )
 
 

@@ -36,7 +36,7 @@ METADATA = "Grüße, 世界 🙂"
 class KafkaOnDisk:
     """A broker that can be stopped and started again on the same data."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, int], release: Release = RELEASE) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, object], release: Release = RELEASE) -> None:
         self._folder, self._release = folder, release
         port, controller = free_ports(2)
         self._host = ("127.0.0.1", port)
@@ -59,6 +59,12 @@ class KafkaOnDisk:
         self._process = Process(guarded(place, commands))
         self._process.listens(self._host, within=kafka_broker.START_SECONDS)
         wait_until_ready(self._host, kafka_broker.PATIENCE)
+
+    @property
+    def session(self) -> int:
+        """The process below which it runs."""
+        assert self._process is not None
+        return self._process.session
 
     def stop(self) -> None:
         """Kill it."""

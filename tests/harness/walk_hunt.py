@@ -15,12 +15,14 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
 from functools import cache
+from math import ceil
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from harness.hunted_bugs import SEEDS, Hunted, write
+from harness.hunted_bugs import SEEDS, Hunted, rules_told, write
 from harness.seen_bugs import PAGE, page, profile_for, seen_bugs
 from rota.generate.hunt import Grounds, hunt
 from rota.mutants.core import core_bugs
@@ -41,12 +43,16 @@ def hunted(name: str, seed: int) -> dict[str, Any]:
     ground = grounds(seed, profile_for(bug))
     since = time.process_time()
     found = hunt(bug, ground)
-    failed = found.failed
+    failed, short = found.failed, found.shortest
     return {
         "bug": name,
         "seed": seed,
         "broken": bug.rule,
-        "told": failed.rule if failed else "",
+        "nearest": failed.rule if failed else "",
+        "told": short.rule if short else "",
+        "among": rules_told(short) if short else [],
+        "steps": len(short.played.plan.steps) if short else 0,
+        "mistakes": list(map(str, short.suspects[:5])) if short else [],
         "plan": failed.played.plan.number if failed else -1,
         "walks": found.walks,
         "other": found.other,
@@ -86,11 +92,16 @@ def look(
     there = {(line["bug"], line["seed"]) for line in lines(path)}
     todo = [(name, seed) for seed in seeds for name in names if (name, seed) not in there]
     path.parent.mkdir(parents=True, exist_ok=True)
+    grounded = sorted(todo, key=lambda one: (one[1], profile_for(core_bugs()[one[0]])))
     with (
         path.open("a", encoding="utf-8") as file,
-        ProcessPoolExecutor(processes, get_context("spawn")) as pool,
+        ExitStack() as stack,
     ):
-        for done in as_completed([pool.submit(hunted, *one) for one in todo]):
+        pools = [stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"))) for _ in range(processes)]
+        # Half of the list each, so that hardly any two draw and play the same plans on a sound server.
+        share = ceil(len(grounded) / processes) or 1
+        asked = [pools[n // share].submit(hunted, *one) for n, one in enumerate(grounded)]
+        for done in as_completed(asked):
             line = done.result()
             file.write(json.dumps(line) + "\n")
             file.flush()
@@ -101,7 +112,12 @@ def tabulate(path: Path) -> None:
     """Write the table and the page from all lines."""
     write(
         Hunted(
-            line["bug"], line["seed"], line["plan"] if line["told"] else None, line["seconds"], line["told"]
+            line["bug"],
+            line["seed"],
+            line["plan"] if line["told"] else None,
+            line["seconds"],
+            line["nearest"],
+            tuple(line["among"]),
         )
         for line in lines(path)
     )

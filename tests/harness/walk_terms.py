@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rota.generate.cast import Terms, versions_in_common
-from rota.generate.settings import SETTINGS, broker_config
+from rota.generate.settings import SETTINGS, broker_config, looks_every_ms
 from rota.wire import advertised, api
 
 TERMS = Terms(
     broker_config(SETTINGS),
     versions_in_common({api(name).key: span for name, span in advertised().items()}),
     restarts=True,
+    looks_every_ms=looks_every_ms(SETTINGS),
 )

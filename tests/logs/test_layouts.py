@@ -9,8 +9,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from click.testing import CliRunner
 
 from harness.logs_golden import AT, bare, events_of
+from rota.cli.main import main
 from rota.history import Event, Kind
 from rota.logs.reader import Logs
 from rota.logs.times import Times
@@ -82,7 +84,28 @@ LAYOUTS = {
     "json behind a prefix": "kafka-1  | " + json.dumps({"timeMillis": AT * 1000, "message": TAGGED}),
     "json, seconds": json.dumps({"ts": AT, "msg": TAGGED}),
     "colours": f"\x1b[32m[2026-11-22 10:00:00,123]\x1b[0m INFO {TAGGED} ({LOGGER})",
+    "colours to the end": f"\x1b[32m[2026-11-22 10:00:00,123] INFO {TAGGED} (\x1b[35m{LOGGER}\x1b[0m)\x1b[0m",
+    "colours in json": json.dumps({"log": f"\x1b[36m{PLAIN}\x1b[0m"}),
     "carriage return": f"{PLAIN}\r",
+    "byte order mark": f"\ufeff{PLAIN}\r",
+    "confluent's image": f"{PLAIN.partition(' (')[0]} (kafka.coordinator.group.GroupCoordinator)",
+    "strimzi": f"2026-11-22 10:00:00,123 INFO  [group-coordinator-1] GroupMetadataManager:123 - {TAGGED}",
+    "stern": f"my-cluster-kafka-0 kafka 2026-11-22T10:00:00.123000000Z {PLAIN}",
+    "containerd": f"2026-11-22T10:00:00.123000000Z stdout F {PLAIN}",
+    "syslog": f"<14>1 2026-11-22T11:00:00.123000+01:00 host kafka 812 - - {PLAIN}",
+    "half an hour off": f"[2026-11-22T15:30:00.123+05:30] INFO {TAGGED}",
+    "logcli": json.dumps({"labels": {}, "line": PLAIN, "timestamp": "2026-11-22T11:00:00.123+01:00"}),
+    "vector": json.dumps({"host": "k", "message": TAGGED, "timestamp": "2026-11-22T10:00:00.123Z"}),
+    "loki": json.dumps(
+        {"data": {"result": [{"stream": {}, "values": [[f"{int(AT * 1000)}000000", TAGGED]]}]}}
+    ),
+    "elasticsearch": json.dumps(
+        {"hits": {"hits": [{"_source": {"@timestamp": "2026-11-22T10:00:00.123Z", "message": TAGGED}}]}}
+    ),
+    "an array": json.dumps([{"textPayload": TAGGED, "timestamp": "2026-11-22T10:00:00.123Z"}]),
+    "over several lines": json.dumps({"events": [{"timestamp": 7, "message": PLAIN}]}, indent=2),
+    "comma-separated": f'2026-11-22T10:00:00.123Z,kafka-1,"{PLAIN}"',
+    "a hole": "\0" * 4096 + PLAIN,
 }
 
 
@@ -101,6 +124,24 @@ def test_a_layout_is_recognised(layout: str) -> None:
 @pytest.mark.parametrize("head", [b"", b"tea\n", b"\x00\x01[GroupCoordinator", b"a,b\n1,2\n", b"# Title\n"])
 def test_what_is_no_log_is_not(head: bytes) -> None:
     assert not Logs().recognises("any", head)
+
+
+def test_each_message_of_a_document_is_told_in_its_order_and_at_its_time(tmp_path: Path) -> None:
+    hits = [
+        {
+            "_source": {
+                "@timestamp": f"2026-11-22T10:00:0{second}Z",
+                "message": TAGGED.replace("4", str(second)),
+            }
+        }
+        for second in range(3)
+    ]
+    found = events_of([json.dumps({"hits": {"total": 3, "hits": hits}})], tmp_path)
+    assert [(one.generation, one.at) for one in found] == [(n, int(AT) + n) for n in range(3)]
+    values = [[f"{int(AT) + second}000000000", hit["_source"]["message"]] for second, hit in enumerate(hits)]
+    assert [bare(one) for one in events_of([json.dumps([{"values": values}])], tmp_path)] == [
+        *map(bare, found)
+    ]
 
 
 def test_a_log_in_which_nothing_is_about_groups_is_one() -> None:
@@ -189,6 +230,21 @@ def test_what_is_no_layout_is_told(layout: str, tmp_path: Path) -> None:
 def test_a_line_without_a_time_is_told_without_one(tmp_path: Path) -> None:
     (event,) = events_of([TAGGED], tmp_path)
     assert event.at is None
+
+
+def test_lines_whose_time_is_not_found_are_counted_and_what_helps_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    line = PLAIN.replace("2026-11-22 10:00:00,123", "11/22/2026 10:00:00,123")
+    path.write_text(f"{line}\n{line}\n{PLAIN.replace('Stabilized', 'Settled')}\n")
+    told = (
+        f"; 1 line about groups that rota does not know; 2 lines whose time is not found (first at {path}:1):"
+        " name its format with --time-format "
+    )
+    for verb in ("explain", "validate"):
+        said = CliRunner().invoke(main, [verb, str(path)]).stdout
+        assert told in " ".join(said.split())
+        given = CliRunner().invoke(main, [verb, str(path), "--time-format", "%m/%d/%Y %H:%M:%S,%f"]).stdout
+        assert "; 1 line whose time is not found" in " ".join(given.split())
 
 
 def unread(lines: list[str], tmp_path: Path) -> list[Event]:

@@ -7,16 +7,18 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
+from nights.agreement import disagreements, of
 from nights.brokers import Broker
 from nights.judged import Judged, Verdict, judged, table
-from nights.night import LEFT, LIBRDKAFKA, MEMBERS, Night, NotPlayable, left, new_broker, played
+from nights.night import LEFT, LIBRDKAFKA, MEMBERS, Left, Night, NotPlayable, left, new_broker, played
 from nights.scenes import NIGHTS
 
 
 def main(words: Sequence[str]) -> int:
-    """Exit code 1 if a cause is named wrong or a night failed."""
+    """Exit code 1 if a cause is named wrong, sources of a night contradict each other, or a night failed."""
     known = [one.name for one in NIGHTS]
     parser = argparse.ArgumentParser(prog="python -m nights", description=__doc__)
     parser.add_argument("--target", default="rota", help="rota, kafka-4.4.0, kafka-3.9.2 or kafka-3.4.1")
@@ -30,16 +32,43 @@ def main(words: Sequence[str]) -> int:
         folder = given.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nights-")))
         if given.again:
             kept = [one for one in chosen if (folder / one.name / LEFT).exists()]
-            found = [each for one in kept for each in judged(one, left(folder / one.name))]
+            found = [heard(one, left(folder / one.name)) for one in kept]
         else:
-            found = list(nights_on(given.target, chosen, folder.absolute(), given.clients))
-    print(table(found))
-    return int(any(one.verdict in (Verdict.WRONG, Verdict.FAILED) for one in found))
+            found = nights_on(given.target, chosen, folder.absolute(), given.clients)
+    print(table([each for one in found for each in one.judged]))
+    print(f"{sum(not one.disagreements for one in found)} of {len(found)} whose sources agree")
+    return int(not all(one.fine for one in found))
 
 
-def nights_on(target: str, chosen: Sequence[Night], folder: Path, clients: str) -> list[Judged]:
+@dataclass(frozen=True)
+class Heard:
+    """What the sources of a night tell."""
+
+    judged: Sequence[Judged]
+    disagreements: Sequence[str] = ()
+
+    @property
+    def fine(self) -> bool:
+        """Whether no cause is named that it was not, and no source contradicts another."""
+        bad = (Verdict.WRONG, Verdict.FAILED)
+        return not self.disagreements and not any(one.verdict in bad for one in self.judged)
+
+
+def heard(night: Night, left: Left) -> Heard:
+    """Judges a night that was played, and says what is found."""
+    found = Heard(judged(night, left), disagreements(of(left, night.stored)))
+    for one in found.judged:
+        print(
+            f"{night.name} {one.source}: {one.verdict.value} {'+'.join(one.named)} | {one.first}", flush=True
+        )
+    for words in found.disagreements:
+        print(f"{night.name}: DISAGREE: {words}", flush=True)
+    return found
+
+
+def nights_on(target: str, chosen: Sequence[Night], folder: Path, clients: str) -> list[Heard]:
     """Plays them, on one broker where they need nothing else, and judges each."""
-    found: list[Judged] = []
+    found: list[Heard] = []
     brokers: dict[tuple[object, ...], Broker] = {}
     try:
         for number, night in enumerate(chosen):
@@ -55,21 +84,16 @@ def nights_on(target: str, chosen: Sequence[Night], folder: Path, clients: str) 
     return found
 
 
-def _of(night: Night, on: Broker, folder: Path, clients: str) -> list[Judged]:
+def _of(night: Night, on: Broker, folder: Path, clients: str) -> list[Heard]:
     try:
-        found = judged(night, played(night, on, folder, clients))
+        return [heard(night, played(night, on, folder, clients))]
     except NotPlayable as cause:
         print(f"{night.name}: not played: {cause}", flush=True)
         return []
     except AssertionError as failure:
         (folder / "failure.txt").write_text(str(failure), encoding="utf-8")
         print(f"{night.name}: FAILED: {str(failure).splitlines()[0]}", flush=True)
-        return [Judged(night.name, "log", Verdict.FAILED, ())]
-    for one in found:
-        print(
-            f"{night.name} {one.source}: {one.verdict.value} {'+'.join(one.named)} | {one.first}", flush=True
-        )
-    return found
+        return [Heard([Judged(night.name, "log", Verdict.FAILED, ())])]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from harness.kafka_on_disk import KafkaOnDisk
+from harness.kafka_on_disk import KafkaOnDisk, ask
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets.kafka_jars import RELEASES, Release
 from rota.conformance.targets.ports import free_ports
@@ -99,13 +99,21 @@ class Rota:
 
 
 class Kafka:
-    """A release of Apache Kafka whose log has what the group coordinator says."""
+    """A release of Apache Kafka whose log has what the group coordinator says.
+
+    Of its two disks the one with the group may fail; the one with the cluster's metadata goes on.
+    """
 
     def __init__(self, release: str, folder: Path, settings: Mapping[str, int]) -> None:
-        self.log = folder / "server.log"
+        self.log, self.data = folder / "server.log", folder / "data"
         folder.mkdir(parents=True, exist_ok=True)
-        self._kafka = KafkaOnDisk(folder, {**USUAL, **settings}, _logging(RELEASES[release], self.log))
-        self.address, self.data = self._kafka.address, self._kafka.data
+        self._disks = [self.data / name for name in _DISKS] if release in TWO_DISKS else []
+        places = {"log.dirs": ",".join(map(str, self._disks)), "metadata.log.dir": folder / "metadata"}
+        several = places if self._disks else {}
+        self._kafka = KafkaOnDisk(
+            folder, {**USUAL, **settings, **several}, _logging(RELEASES[release], self.log)
+        )
+        self.address = self._kafka.address
 
     def start(self) -> None:
         self._kafka.start()
@@ -114,8 +122,38 @@ class Kafka:
         self._kafka.stop()
 
     def fill_disk(self) -> bool:
-        """A Kafka whose only disk fails ends itself; that is another night."""
-        return False
+        """No file of it may be longer than that of the group is now, which is the longest for what is stored
+        before. A Kafka whose only disk fails ends itself; that is another night."""
+        if not self._disks:
+            return False
+        for number in range(_FILLING):
+            partitions = [_large(one) for one in range(100)]
+            body = {"group_id": f"large-{number}", "generation_id_or_member_epoch": -1, "member_id": ""}
+            topics = [{"name": "t", "partitions": partitions}]
+            answer = ask(self.address, "OffsetCommit", 6, {**body, "topics": topics})
+            assert {one["error_code"] for one in answer["topics"][0]["partitions"]} == {0}
+        (segment,) = self.data.glob("*/__consumer_offsets-*/*.log")
+        for process in _below(self._kafka.session):
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (segment.stat().st_size, resource.RLIM_INFINITY))
+        return True
+
+
+TWO_DISKS = ("kafka-4.4.0", "kafka-4.0.2", "kafka-3.9.2")
+"""Releases that go on without one of their disks where they keep the cluster's metadata themselves."""
+
+_DISKS = ("one", "other")
+_FILLING = 5
+"""Commits of 400 kB, so that neither the broker's log nor the cluster's metadata is as long."""
+
+
+def _large(partition: int) -> dict[str, object]:
+    """An offset with as much beside it as is allowed."""
+    return {
+        "partition_index": partition,
+        "committed_offset": 1,
+        "committed_leader_epoch": -1,
+        "committed_metadata": "-" * 4000,
+    }
 
 
 def broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:
@@ -168,5 +206,5 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 def kept(data: Path, to: Path) -> None:
     """A copy of the offsets topic's partitions, as they are on the disk now."""
-    for folder in sorted(data.glob("__consumer_offsets-*")):
+    for folder in sorted(data.rglob("__consumer_offsets-*")):
         shutil.copytree(folder, to / folder.name, ignore=shutil.ignore_patterns("rota-*"))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nights.night import Left, Night
+from rota.explain.as_json import as_json
+from rota.explain.worst import Explainer, Wanted
+from rota.reading import ReadingError, Tally, read
 
 
 class Verdict(StrEnum):
@@ -41,10 +41,11 @@ def judged(night: Night, left: Left) -> list[Judged]:
 
 
 def _judged(night: Night, left: Left, source: str, paths: tuple[Path, ...]) -> Judged:
-    code, account = explained(left.group, paths)
-    if code not in (0, 5):
-        return Judged(night.name, source, Verdict.FAILED, (), str(account.get("error", "")))
-    incidents = [one for one in account.get("incidents", []) if _within(one, left)]
+    try:
+        account = explained(left.group, paths)
+    except ReadingError as error:
+        return Judged(night.name, source, Verdict.FAILED, (), str(error))
+    incidents = [one for one in account["incidents"] if _within(one, left)]
     named = tuple(dict.fromkeys(one["cause"] for one in incidents))
     first = incidents[0]["sentence"] if incidents else ""
     return Judged(night.name, source, verdict(night, named), named, first)
@@ -57,14 +58,13 @@ def verdict(night: Night, named: tuple[str, ...]) -> Verdict:
     return Verdict.RIGHT if set(named) & night.cause else Verdict.NOT_VISIBLE
 
 
-def explained(group: str, paths: tuple[Path, ...]) -> tuple[int, Mapping[str, Any]]:
-    """Exit code and account of `rota explain`."""
-    command = [sys.executable, "-m", "rota", "explain", "--json", "--most=100", f"--group={group}"]
-    done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, timeout=120)
-    try:
-        return done.returncode, json.loads(done.stdout)
-    except ValueError:
-        return done.returncode, {"error": done.stderr.strip()}
+def explained(group: str, paths: tuple[Path, ...]) -> Mapping[str, Any]:
+    """What `rota explain --json --most=100` prints of a group; without its start, of which there would be
+    hundreds. Errors: ReadingError."""
+    explainer, tally = Explainer(Wanted(frozenset({group})), 100), Tally()
+    for event in read([str(path) for path in paths], tally=tally):
+        explainer.take(event)
+    return as_json(explainer.done(), tally)
 
 
 def _within(incident: Mapping[str, Any], left: Left) -> bool:

@@ -36,6 +36,7 @@ class Night:
     """An incident. cause: names of causes that are right; less: those that are true and say less.
 
     settings: of the broker. own: whether it does something to the broker, which then is of no use to others.
+    stored: whether the broker can store what it assigns.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Night:
     less: frozenset[str] = frozenset()
     settings: Mapping[str, int] = field(default_factory=dict)
     own: bool = False
+    stored: bool = True
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,14 @@ def night(
     less: frozenset[str] = frozenset(),
     settings: Mapping[str, int] | None = None,
     own: bool = False,
+    stored: bool = True,
 ) -> Callable[[Callable[[Scene], None]], Callable[[Scene], None]]:
     """Puts a scene among the nights, under its name."""
 
     def register(play: Callable[[Scene], None]) -> Callable[[Scene], None]:
         name = play.__name__.replace("_", "-")
-        NIGHTS.append(Night(name, play, frozenset(cause), (less | GENERIC) - {*cause}, settings or {}, own))
+        also = (less | GENERIC) - {*cause}
+        NIGHTS.append(Night(name, play, frozenset(cause), also, settings or {}, own, stored))
         return play
 
     return register
@@ -264,7 +266,7 @@ def coordinator_restarts(scene: Scene) -> None:
     assert all(not scene.history.of(member.name, "ended") for member in members)
 
 
-@night("append-failed", less=GOES | COMES | frozenset({"lost-client"}), own=True)
+@night("append-failed", less=GOES | COMES | frozenset({"lost-client"}), own=True, stored=False)
 def full_disk(scene: Scene) -> None:
     """The disk of the coordinator is full when the next generation is to be stored."""
     topic, (first,) = group_of(scene, 1)

@@ -36,8 +36,10 @@ def test_no_cause_is_named_that_it_was_not(target: str, clients: str, tmp_path: 
             fetched(RELEASES.get(target, RELEASES["kafka-4.4.0"]))
         except NoJars as cause:
             pytest.skip(f"{target}: {cause}")
-    found = nights_on(target, NIGHTS, tmp_path, clients)
+    heard = nights_on(target, NIGHTS, tmp_path, clients)
+    found = [one for each in heard for one in each.judged]
     print(table(found))
     assert not [one for one in found if one.verdict in (Verdict.WRONG, Verdict.FAILED)]
+    assert [words for each in heard for words in each.disagreements] == []
     right = {one.night for one in found if one.source == "log" and one.verdict is Verdict.RIGHT}
     assert right >= IN_THE_LOG

@@ -1,6 +1,7 @@
 """Every version of a record of the offsets topic as an event; what is of another kind, and what is broken."""
 
 import json
+import sys
 from base64 import b64decode
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.offsets_logs import WrittenLog, state_loaded, state_of
+from harness.packed_batches import HOWS, repacked
 from rota.history import Kind, event_of, line_of
 from rota.log.group_records import (
     GroupKey,
@@ -19,7 +21,6 @@ from rota.log.group_records import (
 from rota.offsets_topic import PartitionEvents
 from rota.offsets_topic import partition as subject
 from rota.offsets_topic.records import NEWER_KINDS, Place
-from rota.wire.records import checksum
 
 A, B = OffsetKey("g", "t", 0), OffsetKey("g", "t", 1)
 
@@ -145,19 +146,25 @@ def test_compressed_batches_are_read():
     assert state_of(events(log)) == {("g", "t", 0): (1, ""), ("g", "t", 1): (2, "")}
 
 
-def test_a_compression_that_rota_cannot_read_is_told_with_what_is_lost():
-    log = WrittenLog().write((A, value(1)), (B, value(2)), compression="gzip").write((A, value(3)))
-    data = bytearray(log.batches[0])
-    data[22] = data[22] & ~7 | 3
-    log.batches[0] = _with_crc(bytes(data))
+@pytest.mark.parametrize("how", HOWS)
+def test_however_a_broker_packs_batches_the_events_are_the_same(how):
+    log = WrittenLog().write((GroupKey("g"), GroupValue("consumer", 3, None, None)), (A, value(1)))
+    log.write((A, value(5)), (B, value(6)), producer_id=9).end(9, True)
+    wanted = events(log)
+    log.batches[:2] = [repacked(batch, how) for batch in log.batches[:2]]
+    assert events(log) == wanted
+    assert state_of(wanted) == state_loaded(log.batches) != {}
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_what_cannot_be_unpacked_here_is_told_with_what_is_lost(how, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    log = WrittenLog().write((A, value(1)), (B, value(2))).write((A, value(3)))
+    log.batches[0] = repacked(log.batches[0], how)
     lost, fine = events(log)
     assert (lost.kind, lost.data["text"]) == (Kind.UNREAD, "offsets 0 to 1 (2 records)")
-    assert "lz4" in lost.reason
+    assert f"compressed with {how.partition(' ')[0]}: pip install 'rota[compression]'" in lost.reason
     assert fine.data["committed"] == 3
-
-
-def _with_crc(batch):
-    return batch[:17] + checksum(batch[21:]).to_bytes(4, "big") + batch[21:]
 
 
 def test_what_belongs_to_a_transaction_counts_from_its_commit_on():

@@ -162,6 +162,14 @@ def test_nobody_listens():
     assert not raised.value.there
 
 
+@pytest.mark.parametrize("verb", ["validate", "explain"])
+def test_verbs_end_with_3_where_nobody_listens(verb):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    told = CliRunner().invoke(main, [verb, f"kafka://127.0.0.1:{port}"])
+    assert (told.exit_code, "look whether the broker runs" in told.stderr) == (3, True)
+
+
 def test_whoever_never_answers_is_given_up():
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,

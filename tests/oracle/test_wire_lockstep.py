@@ -115,7 +115,7 @@ SERVER_BUGS = {
     ): "is overdue",
     bug(
         "a cancelled timer fires",
-        "groups:GroupService._do",
+        "groups:GroupService._set",
         "self._timers.cancel(timer.timer_id)",
         "pass",
     ): "a timer fires that is not armed",

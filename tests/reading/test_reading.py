@@ -20,6 +20,7 @@ from rota.reading import readers as readers_module
 from rota.reading import source as source_module
 from rota.reading.event_lines import EventLines
 from rota.reading.rotation import rotated
+from rota.reading.tally import Quarantined
 
 
 def event(at: float | None, origin: str = "here", kind: Kind = Kind.JOINED) -> Event:
@@ -75,6 +76,7 @@ def test_packed_data_that_is_cut_off_ends_its_source_alone(tmp_path: Path) -> No
 
 
 FOREIGN = {b"\x28\xb5\x2f\xfdxxxx": "zstd -dc", b"\x04\x22\x4d\x18": "lz4 -dc", b"PK\x03\x04": "unzip -p"}
+FOREIGN |= dict.fromkeys((b"\xff\xfea\0", b"\xfe\xff\0a"), "UTF-16.*iconv -f utf-16 -t utf-8")
 
 
 @pytest.mark.parametrize("head", FOREIGN)
@@ -83,6 +85,18 @@ def test_what_cannot_be_unpacked_is_told_with_what_does(tmp_path: Path, head: by
     path.write_bytes(head)
     with pytest.raises(ReadingError, match=FOREIGN[head]):
         read([str(path)])
+
+
+@pytest.mark.parametrize("left", [1, 40, 60])
+def test_a_last_line_that_was_cut_off_is_told_as_such(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "night"
+    path.write_bytes(lines(event(1.0), event(2.0)) + lines(event(3.0))[:left])
+    tally = Tally()
+    assert [one.at for one in read([str(path)], tally=tally)] == [1.0, 2.0]
+    assert tally.quarantined == {"the last line is cut off": Quarantined(f"{path}:3")}
+    path.write_bytes(lines(event(1.0)).rstrip())
+    assert len([*read([str(path)], tally=(whole := Tally()))]) == 1
+    assert whole.broken == 0
 
 
 def test_broken_lines_are_counted_and_end_nothing(tmp_path: Path) -> None:
@@ -212,15 +226,17 @@ def test_a_clock_that_is_ahead_is_set_right(tmp_path: Path) -> None:
 def test_what_nobody_knows_is_told_with_what_could_be_said(tmp_path: Path) -> None:
     path = tmp_path / "tea"
     path.write_bytes(b"\x00\x01\x02")
-    with pytest.raises(
-        ReadingError, match=r"nobody knows what .*tea is; say what it is with --format: .*events"
-    ):
+    looks = r"looks? like a log, a recording, a capture or the offsets topic"
+    with pytest.raises(ReadingError, match=rf"tea does not {looks}; .* it is with --format: .*events"):
         read([str(path)])
-    path.write_bytes(b"")
-    with pytest.raises(ReadingError, match=r"tea is empty; say what it is with --format: "):
-        read([str(path)])
-    with pytest.raises(ReadingError, match=r"nothing below .* is known; say"):
+    with pytest.raises(ReadingError, match=rf"nothing in .* {looks} \(.*/tea\); if it is, say what"):
         read([str(tmp_path)])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReadingError, match=r"there is no file in .*empty; give a folder with a log, "):
+        read([str(tmp_path / "empty")])
+    path.write_bytes(b"")
+    with pytest.raises(ReadingError, match=r"tea is empty; give another, or say what it is with --format: "):
+        read([str(path)])
     with pytest.raises(ReadingError, match=r"cannot read .*gone: No such file or directory; give"):
         read([str(tmp_path / "gone")])
     with pytest.raises(ReadingError, match=r"no format is called 'event'; did you mean events\? there are "):

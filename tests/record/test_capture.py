@@ -102,7 +102,7 @@ def told(
 
 def bare(events: list[Event]) -> list[Event]:
     """Without what depends on who has seen them and when."""
-    places = {"connection": 0, "address": ""}
+    places = {"connection": 0, "broker": "", "address": ""}
     return [
         replace(
             event,
@@ -130,6 +130,7 @@ def test_the_same_conversation_is_told_as_by_the_proxy(
     assert len(frames(events)) == FRAMES
     assert {event.origin.partition("#")[0] for event in events} == {"night.pcap"}
     assert events[0].data["address"] == "10.0.0.7:50000"
+    assert {event.data["broker"] for event in events} == {"10.0.0.1:9092"}
     assert [event.at for event in events] == sorted(event.at for event in events if event.at is not None)
 
 

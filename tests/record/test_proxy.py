@@ -92,6 +92,12 @@ def test_every_broker_gets_a_port_of_its_own(tmp_path: Path) -> None:
                 again = await (await further.client()).ask("Metadata", 9, {})
                 assert [one["port"] for one in decode_response("Metadata", 9, again).body["brokers"]] == ports
             assert [len(one.heard) for one in brokers] == [1, 1, 1]
+        asked = [event for event in through.events() if event.kind is Kind.REQUEST]
+        places = ["{}:{}".format(*brokers[number].place) for number in (0, 2, 1)]
+        assert [event.data["broker"] for event in asked] == places
+        for place in places:
+            told = [event.kind for event in through.events() if event.data["broker"] == place]
+            assert told == [Kind.OPENED, Kind.REQUEST, Kind.RESPONSE, Kind.CLOSED]
 
     asyncio.run(run())
 

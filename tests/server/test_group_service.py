@@ -2,8 +2,17 @@
 
 import pytest
 
-from rota.coordinator import CoordinatorConfig, GroupCoordinator, TimerId
-from rota.server.groups import GroupService
+from harness.lines import Lines
+from rota.coordinator import (
+    Arm,
+    Cancel,
+    CoordinatorConfig,
+    Effects,
+    GroupCoordinator,
+    HeartbeatReply,
+    TimerId,
+)
+from rota.server.groups import ANSWERED_AT_ONCE, GroupService
 from rota.server.timers import AGAIN_MS, LoopTimers
 
 JOIN = {
@@ -254,6 +263,64 @@ def test_timers_that_are_taken_out_all_at_once_are_found(timers):
     timers.timers = AllAtOnce(timers.loop, timers.fire)
     with pytest.raises(AssertionError):
         test_a_timer_cancelled_or_moved_by_one_that_is_due_with_it_does_not_fire(timers)
+
+
+MANY = 1_000
+"""Members of a group whose sessions begin anew at once."""
+
+
+def test_many_that_are_armed_together_fire_as_if_each_were_armed(timers):
+    for timer_id in range(0, MANY, 2):
+        timers.timers.arm(timer_id, 10)
+    timers.timers.arm_all(range(MANY), 30, timers.timers.now())
+    assert len(timers.loop.armed()) == 1
+    timers.loop.advance(1)
+    assert timers.fired == [(timer_id, 30) for timer_id in range(MANY)]
+
+
+def test_many_without_delay_are_armed_one_by_one(timers):
+    """So one that fires and is among them is not due again at once."""
+    timers.then[1] = lambda: len(timers.fired) < 100 and timers.timers.arm_all([0, 1], 0, timers.timers.now())
+    timers.timers.arm(1, 0)
+    timers.loop.advance(0.1)
+    assert timers.names().count(1) == pytest.approx(100 / AGAIN_MS, abs=1)
+
+
+def beginning(sessions):
+    """Effects that begin the sessions of so many members anew, of half of them with another timeout."""
+    delays = (6_000, 9_000)
+    arms = [Arm(TimerId("session", "g", f"m{number}"), delays[number % 2]) for number in range(sessions)]
+    return Effects(timers=(Cancel(TimerId("join", "g")), *arms, Arm(TimerId("sync", "g"), 60_000)))
+
+
+@pytest.mark.parametrize("sessions", [1, MANY])
+def test_the_timers_of_a_step_are_armed_and_cancelled(sessions):
+    world = World()
+    fired = []
+    world.service._timers._fire = fired.append
+    world.service._do(Effects(timers=(Arm(TimerId("join", "g"), 1_000),)))
+    world.service._do(beginning(sessions))
+    world.loop.advance(61)
+    even, odd = ([("session", f"m{number}") for number in range(half, sessions, 2)] for half in (0, 1))
+    assert [(each.kind, each.member_id) for each in fired] == [*even, *odd, ("sync", "")]
+
+
+def test_the_timers_of_a_large_group_cost_a_few_lines_each():
+    world = World()
+    first, again = beginning(MANY), beginning(MANY)
+    world.service._do(first)
+    with Lines() as lines:
+        world.service._do(again)
+    assert lines.count < 12 * MANY
+
+
+@pytest.mark.parametrize(("answers", "told"), [(ANSWERED_AT_ONCE, ANSWERED_AT_ONCE), (MANY, 0)])
+def test_what_answers_many_has_no_part_in_the_turn_of_the_loop_in_which_it_is_made(world, answers, told):
+    contexts = [Context() for _ in range(answers)]
+    world.service._do(Effects(replies=tuple((each, HeartbeatReply()) for each in contexts)))
+    assert sum(len(each.replies) for each in contexts) == told
+    world.loop.turn()
+    assert [len(each.replies) for each in contexts] == [1] * answers
 
 
 def test_what_a_timer_arms_without_delay_fires_too(timers):

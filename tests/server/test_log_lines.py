@@ -274,6 +274,34 @@ def leaving(story):
     ]
 
 
+def a_full_group(story):
+    story = Story(story.caplog, group_max_size=2)
+    story.stable(None, "i")
+    story.join()
+    story.join(version=3, group_instance_id=None)
+    story.join(group_instance_id="other")
+    assert story.lines() == [
+        "Dynamic member with unknown member id joins group g in state Stable:"
+        " client c is refused, group.max.size is reached",
+    ] * 2 + [
+        "Static (instance id other) member with unknown member id joins group g in state Stable:"
+        " client c is refused, group.max.size is reached"
+    ]
+    story.join(member_id="c-1", reason="", protocols=[{"name": "range", "metadata": b"x"}])
+    story.join(version=3)
+    story.lines()
+    story.join(member_id="i-2", group_instance_id="i")
+    assert story.lines() == [
+        "Static (instance id i) member i-2 joins group g in state PreparingRebalance:"
+        " it is refused, group.max.size is reached"
+    ]
+    story.join(member_id="stale")
+    assert story.lines() == [
+        "Dynamic member stale joins group g in state PreparingRebalance:"
+        " it is refused, group.max.size is reached"
+    ]
+
+
 def restarts(story):
     story.stable("i", None)
     story.join(group_instance_id="i")
@@ -337,6 +365,7 @@ STORIES = {
     late_for_the_join_phase: {"not_joined", "stabilized"},
     late_for_the_sync_phase: {"not_synced", "preparing", "empty"},
     leaving: {"pending_left", "left", "preparing"},
+    a_full_group: {"refused", "refused_member"},
     restarts: {"replaced", "preparing"},
     resignation: {"unloading"},
     arrival: {"loading", "preparing"},

@@ -141,11 +141,9 @@ def test_gzip_of_kafka_python_is_read():
 
 
 @pytest.mark.parametrize(("code", "name"), [(2, "snappy"), (3, "lz4"), (4, "zstd")])
-def test_other_compressions_are_told_apart_and_not_read(code, name):
+def test_other_compressions_are_told_apart_and_not_written(code, name):
     batch = of_body(b"anything", attributes=code)
     assert next(split(batch))[0].compression == name
-    with pytest.raises(RecordsError, match=f"cannot read compression {name}"):
-        decode_batch(batch)
     with pytest.raises(RecordsError, match=f"cannot write compression '{name}'"):
         encode_batch(SMALL, compression=name)
     with pytest.raises(RecordsError, match="no compression has the number 5"):

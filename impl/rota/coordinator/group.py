@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from rota.coordinator.effects import GroupRecord, MemberRecord, TimerId
+from rota.coordinator.effects import Arm, GroupRecord, MemberRecord
 from rota.coordinator.memory import GROUP_BYTES, PENDING_BYTES, list_bytes, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupProtocol
 from rota.coordinator.purgatory import ParkedRequest, Purgatory
@@ -47,8 +47,8 @@ class Member:
     """A member of a group; it is static if it has a group instance id.
 
     is_new: it has not been part of a generation yet. timer: the kind of its armed timer, None when its
-    session ran out while a request of it was parked. listed_bytes: what its list takes of memory. session_id:
-    the name of its session's timer, once there has been one.
+    session ran out while a request of it was parked. listed_bytes: what its list takes of memory. session:
+    how its session's timer is armed, once it has been.
     """
 
     member_id: str
@@ -62,7 +62,7 @@ class Member:
     is_new: bool = True
     timer: Literal["session", "new_member"] | None = None
     listed_bytes: int = field(init=False, compare=False)
-    session_id: TimerId | None = field(init=False, compare=False, default=None)
+    session: Arm | None = field(init=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         self.listed_bytes = list_bytes(self.protocols)
@@ -156,7 +156,7 @@ class Group:
     @property
     def max_rebalance_timeout_ms(self) -> int:
         """The longest rebalance timeout of the members, at least 0. Scans: asked for once a phase."""
-        return max(0, max((member.rebalance_timeout_ms for member in self.members.values()), default=0))
+        return max(0, max([member.rebalance_timeout_ms for member in self.members.values()], default=0))
 
     @property
     def held(self) -> int:

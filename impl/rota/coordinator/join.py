@@ -14,6 +14,7 @@ from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Created
 from rota.coordinator.memory import GROUP_BYTES, Memory, list_bytes, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
+from rota.coordinator.notices import Event
 from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.rebalance import (
     client_reason,
@@ -79,6 +80,9 @@ def join_group(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> 
     if joiner.parked.version == 0:
         request = replace(request, rebalance_timeout_ms=request.session_timeout_ms)
     if not has_room(group, request.member_id, step.config.group_max_size):
+        event: Event = "refused_member" if request.member_id else "refused"
+        who = request.member_id, request.group_instance_id
+        step.note(event, group, *who, client_id=joiner.client_id)
         _remove_refused(step, group, request.member_id)
         step.reply(joiner.parked, JoinGroupReply(ErrorCode.GROUP_MAX_SIZE_REACHED))
     elif group.state is GroupState.DEAD:

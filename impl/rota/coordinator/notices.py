@@ -1,7 +1,8 @@
 """What is worth a line in a broker's log: a step's notices, in the order in which things happened.
 
 They are facts; the words are the server's. None is made where nothing changes, so heartbeats and commits have
-none.
+none; but for who is refused because the group is full, of which Kafka's log has no word: nothing else tells
+operators who it was.
 """
 
 from typing import Literal, NamedTuple
@@ -21,6 +22,8 @@ Event = Literal[
     "pending_left",
     "not_joined",
     "not_synced",
+    "refused",
+    "refused_member",
     "loading",
     "unloading",
 ]
@@ -31,14 +34,16 @@ SyncGroup has come. empty: a join phase ends with nobody. id_given: a dynamic me
 id. joined: a member that had no id. joined_with_id: one that had been given its own before. replaced: a
 static member takes the place of `old_member_id`. failed: a session has expired. not_returned: nobody came
 back with an id that was given. left, pending_left: by a LeaveGroup. not_joined, not_synced: `removed` were
-late in a phase. loading, unloading: this broker begins or ceases to coordinate the group.
+late in a phase. refused, refused_member: who comes without an id, or with one, finds the group full. loading,
+unloading: this broker begins or ceases to coordinate the group.
 """
 
 
 class Notice(NamedTuple):
     """An event, and the group as it was at that moment; from `member_id` on what means something for it.
 
-    `reason` is why a rebalance begins, or what the client gave as its reason.
+    `reason` is why a rebalance begins, or what the client gave as its reason; `client_id` who it is, where no
+    member id tells.
     """
 
     event: Event
@@ -52,3 +57,4 @@ class Notice(NamedTuple):
     old_member_id: str = ""
     removed: tuple[str, ...] = ()
     reason: str = ""
+    client_id: str = ""

@@ -6,7 +6,7 @@ while it is new (it can, with generation 0) has only its session timeout left, a
 
 from typing import Literal
 
-from rota.coordinator.effects import TimerId
+from rota.coordinator.effects import Arm, TimerId
 from rota.coordinator.group import Group, Member
 from rota.coordinator.step import Step
 
@@ -20,9 +20,12 @@ def restart_session(step: Step, group: Group, member: Member) -> None:
     if member.is_new:
         step.arm(kind, group.group_id, member.session_timeout_ms, member.member_id)
         return
-    if member.session_id is None:
-        member.session_id = TimerId(kind, group.group_id, member.member_id)
-    step.arm_again(member.session_id, member.session_timeout_ms)
+    armed = member.session
+    if armed is None or armed.delay_ms != member.session_timeout_ms:
+        armed = member.session = Arm(
+            TimerId(kind, group.group_id, member.member_id), member.session_timeout_ms
+        )
+    step.arm_again(armed)
 
 
 def start_new_member_timer(step: Step, group: Group, member: Member) -> None:

@@ -69,9 +69,12 @@ class Step:
         """Arm a timer, or arm it again."""
         self._timer(Arm(TimerId(kind, group_id, member_id), delay_ms))
 
-    def arm_again(self, timer_id: TimerId, delay_ms: int) -> None:
-        """The same with a name that was made before: a heartbeat asks for hardly anything else."""
-        self._timer(Arm(timer_id, delay_ms))
+    def arm_again(self, armed: Arm) -> None:
+        """The same with what was made before: a heartbeat asks for hardly anything else."""
+        timers = self._timers
+        if timers:
+            timers.pop(armed.timer_id, None)
+        timers[armed.timer_id] = armed
 
     def cancel(self, kind: TimerKind, group_id: str, member_id: str = "") -> None:
         """Cancel a timer that is armed."""
@@ -112,6 +115,7 @@ class Step:
         old_member_id: str = "",
         removed: tuple[str, ...] = (),
         reason: str = "",
+        client_id: str = "",
     ) -> None:
         """Tell what happens to a group, as it is now."""
         now = (
@@ -122,7 +126,7 @@ class Step:
             len(group.static_members),
         )
         self._notices.append(
-            Notice(event, *now, member_id, group_instance_id, old_member_id, removed, reason)
+            Notice(event, *now, member_id, group_instance_id, old_member_id, removed, reason, client_id)
         )
 
     def effects(self) -> Effects:

@@ -204,11 +204,11 @@ class Later:
         self._waiting: deque[Iterator[None]] = deque()
         self._working = False
 
-    def add(self, steps: Iterator[None]) -> None:
-        """Goes through these steps, from now on."""
+    def add(self, steps: Iterator[None], at_once: bool = True) -> None:
+        """Goes through these steps, from now on; not at once where what makes them has taken long already."""
         self._waiting.append(steps)
         if not self._working:
-            self._turns.go_on(self)
+            (self._turns.go_on if at_once else self._turns.go_on_later)(self)
 
     def work(self, until: float) -> bool:
         """Goes on until then; whether there is more to do. What fails is given up, with a line in the log."""

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from rota.coordinator import (
     Arm,
+    Cancel,
     Choices,
     CoordinatorConfig,
     Effects,
@@ -64,6 +65,9 @@ GROUPS_AT_ONCE = 100
 
 ANSWERED_AT_ONCE = 64
 """How many of the answers of one step of the coordinator leave in one step of the server."""
+
+ARMED_ONE_BY_ONE = 4
+"""Timers of one step of the coordinator that are armed one by one; of more, those that are due together."""
 
 PREFIX_MAX = 1_000
 """Characters of a client or instance id that begin a member id: a broker's may be too long to be sent."""
@@ -309,12 +313,7 @@ class GroupService:
         if effects.notices:
             self._tell(effects.notices)
         if effects.timers:
-            now = self._timers.now()
-            for timer in effects.timers:
-                if isinstance(timer, Arm):
-                    self._timers.arm(*timer, now)
-                else:
-                    self._timers.cancel(timer.timer_id)
+            self._set(effects.timers)
         for append in effects.appends:
             self._last_append = append.append_id
             self.log.append(append)
@@ -323,7 +322,20 @@ class GroupService:
         if len(effects.replies) <= ANSWERED_AT_ONCE:
             self._answer(effects.replies)
         else:
-            self._answers.add(self._answered(effects.replies))
+            self._answers.add(self._answered(effects.replies), at_once=False)
+
+    def _set(self, timers: tuple[Arm | Cancel, ...]) -> None:
+        now = self._timers.now()
+        together: dict[int, list[TimerId]] | None = {} if len(timers) > ARMED_ONE_BY_ONE else None
+        for timer in timers:
+            if isinstance(timer, Cancel):
+                self._timers.cancel(timer.timer_id)
+            elif together is None:
+                self._timers.arm(*timer, now)
+            else:
+                together.setdefault(timer.delay_ms, []).append(timer.timer_id)
+        for delay_ms, timer_ids in (together or {}).items():
+            self._timers.arm_all(timer_ids, delay_ms, now)
 
     def _tell(self, notices: tuple[Notice, ...]) -> None:
         if log.isEnabledFor(logging.INFO):

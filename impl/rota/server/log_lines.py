@@ -39,6 +39,10 @@ SENTENCES: Mapping[Event, str] = MappingProxyType(
         " {reason}",
         "not_joined": "Group {group} removed dynamic members who have not joined: {removed}",
         "not_synced": "Group {group} removed members who have not sent their SyncGroup: {removed}",
+        "refused": "{kind} member with unknown member id joins group {group} in state {state}:"
+        " client {client} is refused, group.max.size is reached",
+        "refused_member": "{kind} member {member} joins group {group} in state {state}:"
+        " it is refused, group.max.size is reached",
         "loading": "Loading group metadata for {group} with generation {generation} and {members} members",
         "unloading": "Unloading group metadata for {group} with generation {generation} and {members}"
         " members",
@@ -61,6 +65,7 @@ def line(notice: Notice) -> str:
         old=plain(notice.old_member_id),
         removed=_listed(notice.removed),
         reason=plain(notice.reason),
+        client=plain(notice.client_id),
     )
 
 

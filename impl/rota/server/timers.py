@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from itertools import islice
 from math import ceil, inf
 from time import time_ns
 from typing import Generic, TypeVar
@@ -68,6 +69,15 @@ class LoopTimers(Generic[T]):
         self._wheel.arm(timer_id, deadline_ms)
         if deadline_ms < self._wakes_ms:
             self._wake(deadline_ms)
+
+    def arm_all(self, timer_ids: Sequence[T], delay_ms: int, now: float) -> None:
+        """The same for many: members of a group mostly have the same session timeout."""
+        if delay_ms < AGAIN_MS:
+            for timer_id in timer_ids:
+                self.arm(timer_id, delay_ms, now)
+        else:
+            self.arm(timer_ids[0], delay_ms, now)
+            self._wheel.arm_with(timer_ids[0], islice(timer_ids, 1, None))
 
     def cancel(self, timer_id: T) -> None:
         """Forget a timer, if it is armed. The handle stays: it is cheaper to wake once for nothing."""

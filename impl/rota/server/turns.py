@@ -45,6 +45,10 @@ class Turns:
         else:
             self._work(worker)
 
+    def go_on_later(self, worker: Worker) -> None:
+        """Lets the worker go on in its turn, and not before the loop's next iteration."""
+        self._queue(worker)
+
     def _work(self, worker: Worker) -> None:
         begun = self.clock()
         if worker.work(begun + TURN_SECONDS):

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
-from rota.wire.records import HEADER_SIZE, SLICE, BatchInfo, RecordsError, inflated, signed_number
+from rota.wire.records import (
+    HEADER_SIZE,
+    MAX_RECORDS,
+    SLICE,
+    BatchInfo,
+    RecordsError,
+    inflated,
+    signed_number,
+)
 from rota.wire.runtime import FAILURES, reading_failure
-
-MAX_RECORDS = 1_000_000
-"""Most records of a batch, their headers counted as well. A megabyte that is not compressed has 150,000."""
 
 READABLE = ("none", "gzip")
 """Compressions whose records can be looked at."""

@@ -16,6 +16,7 @@ import google_crc32c
 
 from rota.wire.errors import WireError
 from rota.wire.runtime import FAILURES, read_varint, reading_failure, varint
+from rota.wire.unpacking import NotUnpacked, unpacked
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = _HEADER.size
@@ -32,6 +33,9 @@ DELETE_HORIZON = 0x40
 
 MAX_INFLATED = 64 << 20
 """Most bytes that a compressed batch may expand to."""
+
+MAX_RECORDS = 1_000_000
+"""Most records of a batch, their headers counted as well. A megabyte that is not compressed has 150,000."""
 
 SLICE = 16 * 1024
 """Bytes of records that are read through in one go, a millisecond's work or two at most."""
@@ -172,20 +176,17 @@ def encode_batch(
 
 
 def decode_batch(batch: bytes) -> tuple[Record, ...]:
-    """The records of exactly one batch, uncompressed or gzip.
+    """The records of exactly one batch, however it is compressed.
 
-    Errors: RecordsError as for `split`; for another compression, naming it; for records that are damaged
-    although the CRC matches, or not as many as announced.
+    Errors: RecordsError as for `split`; for a compression that needs a package that is not there, naming it;
+    for records that are damaged although the CRC matches, not as many as announced, or more than MAX_RECORDS.
     """
     batch = bytes(batch)
     info = _info(batch, 0)
     if info.size != len(batch):
         raise RecordsError(f"{len(batch) - info.size} bytes are left over after the batch")
-    if info.compression not in _COMPRESSIONS[:2]:
-        raise RecordsError(f"cannot read compression {info.compression}; there are: none, gzip")
-    data = batch[HEADER_SIZE:]
     try:
-        return _records(b"".join(inflated(data)) if info.compression == "gzip" else data, info)
+        return _records(_expanded(batch[HEADER_SIZE:], info.compression), info)
     except RecordsError:
         raise
     except FAILURES as error:
@@ -271,6 +272,18 @@ def _push(out: bytearray, number: int, bits: int = 32) -> None:
         raise RecordsError(f"a delta or length of {number} does not fit in {bits} bits")
 
 
+def _expanded(data: bytes, compression: str) -> bytes:
+    """What a batch has behind its header, unpacked. Errors: RecordsError."""
+    if compression == "none":
+        return data
+    if compression == "gzip":
+        return b"".join(inflated(data))
+    try:
+        return unpacked(compression, data, MAX_INFLATED)
+    except NotUnpacked as error:
+        raise RecordsError(str(error)) from None
+
+
 def inflated(data: bytes) -> Iterator[bytes]:
     """What gzip packed, in one stream or several (Java's reader takes both), piece by piece.
 
@@ -299,8 +312,9 @@ def inflated(data: bytes) -> Iterator[bytes]:
 def _records(data: bytes, info: BatchInfo) -> tuple[Record, ...]:
     if info.count * _LEAST_RECORD > len(data):
         raise RecordsError(f"{info.count} records announced, {len(data)} bytes left")
-    found = []
-    pos = 0
+    found: list[Record] = []
+    pos, counted = 0, info.count
+    _check_count(counted)
     for _ in range(info.count):
         length, pos = signed_number(data, pos)
         end = pos + length
@@ -310,9 +324,17 @@ def _records(data: bytes, info: BatchInfo) -> tuple[Record, ...]:
         if pos != end:
             raise RecordsError(f"a record of {length} bytes ends {pos - end} bytes off")
         found.append(record)
+        counted += len(record.headers)
+        _check_count(counted)
     if pos != len(data):
         raise RecordsError(f"{len(data) - pos} bytes are left over after {info.count} records")
     return tuple(found)
+
+
+def _check_count(counted: int) -> None:
+    """What is packed well may be far more than its bytes let expect. Errors: RecordsError."""
+    if counted > MAX_RECORDS:
+        raise RecordsError(f"{counted} records and headers, of which a batch may have {MAX_RECORDS}")
 
 
 def _record(data: bytes, pos: int, end: int, info: BatchInfo) -> tuple[Record, int]:
@@ -330,6 +352,7 @@ def _headers(data: bytes, pos: int, end: int) -> tuple[tuple[tuple[str, bytes | 
     count, pos = signed_number(data, pos)
     if count < 0 or 2 * count > end - pos:
         raise RecordsError(f"{count} headers announced, {end - pos} bytes left")
+    _check_count(count)
     headers = []
     for _ in range(count):
         name, pos = _bytes(data, pos, end)

@@ -217,10 +217,10 @@ def _walked(
 ) -> list[Failure]:
     assert host.coordinator is not None  # it has begun
     terms, profile = host.coordinator.terms, host.coordinator.profile
-    with judges() as judging, drawn(asked.seed, terms, profile) as plans:
-        return asyncio.run(run(host, plans, asked.seconds, tally, judging, stopped, tell))
+    with judges() as found, drawn(asked.seed, terms, profile) as plans:
+        return asyncio.run(run(host, plans, asked.seconds, tally, found, stopped, tell))
 
 
 def _replayed(host: Host, saved: Saved) -> list[Walked]:
-    with judges() as judging:
-        return asyncio.run(replayed(host, saved.plan, saved.cause, judging))
+    with judges() as found:
+        return asyncio.run(replayed(host, saved.plan, saved.cause, found.judging))

@@ -85,6 +85,13 @@ def _try_dpkt() -> None:
         raise Unfit("dpkt does not read what it has written")
 
 
+def _try_cramjam() -> None:
+    library = import_module("cramjam")
+    for codec in (library.lz4, library.zstd):
+        if bytes(codec.decompress(codec.compress(b"x"))) != b"x":
+            raise Unfit("cramjam does not read what it has written")
+
+
 def _try_test() -> None:
     for _, module in _extra("test").packages:
         import_module(module)
@@ -101,6 +108,7 @@ SELF_TESTS: dict[str, Callable[[], None]] = {
     "liveness": _try_networkx,
     "targets": _try_confluent_kafka,
     "capture": _try_dpkt,
+    "compression": _try_cramjam,
     "test": _try_test,
 }
 """Extra → a computation that raises when the extra does not work."""

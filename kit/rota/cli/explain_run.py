@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from rota.cli.errors import HOLDS, NOTHING, UsageError, nearly, say
+from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, USAGE, UsageError, nearly, say
 from rota.cli.explain_options import ExplainOptions
 from rota.cli.keeping import keep, try_files
+from rota.cli.source_options import what_was_read
 from rota.explain import telling
 from rota.explain.as_json import as_json
 from rota.explain.diagnosis import Diagnosis
@@ -65,7 +66,7 @@ class Run:
         try:
             self._read(explainer)
         except ReadingError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         except KeyboardInterrupt:
             if not (self.options.follow and explainer.accounts.seen):
                 raise
@@ -110,25 +111,13 @@ class Run:
                 click.echo(found.first.headline)
             click.echo(telling.verdict(found))
         else:
-            for line in telling.lines(found, self._what_was_read(), told):
+            for line in telling.lines(found, what_was_read(self.tally), told):
                 click.echo(line)
             for path in self.pages:
                 click.echo(f"page: {path}")
             click.echo(telling.verdict(found))
-        files = {path: page(found, self._what_was_read()) for path in self.pages}
+        files = {path: page(found, what_was_read(self.tally)) for path in self.pages}
         return keep(files, HOLDS)
-
-    def _what_was_read(self) -> str:
-        """What was read, in words."""
-        sources = [f"{name} as {reader}" for name, reader in list(self.tally.sources.items())[:5]]
-        more = len(self.tally.sources) - len(sources)
-        said = ", ".join(sources) + (f" and {counted(more, 'source')} more" if more > 0 else "")
-        parts = [f"{said or 'nothing'}: {counted(self.tally.events, 'event')}"]
-        if self.tally.unread:
-            parts.append(f"{counted(self.tally.unread, 'line')} about groups that rota does not know")
-        parts += [f"{counted(one.number, 'time')} {reason} (first at {one.first})"
-                  for reason, one in list(self.tally.quarantined.items())[:3]]  # fmt: skip
-        return "; ".join(parts)
 
     def _nothing(self, found: Explained) -> None:
         """Nothing about groups, or about those that were asked for, was there."""
@@ -138,9 +127,9 @@ class Run:
         if asked and self.names:
             hint = nearly(asked[0], self.names)
             some = ", ".join(sorted(self.names)[:5])
-            say(f"nothing about {', '.join(asked)} in {self._what_was_read()}; {hint}there are {some}")
+            say(f"nothing about {', '.join(asked)} in {what_was_read(self.tally)}; {hint}there are {some}")
             return
-        say(f"nothing about groups was found in {self._what_was_read()}; give the coordinator's log at "
+        say(f"nothing about groups was found in {what_was_read(self.tally)}; give the coordinator's log at "
             f"level INFO "
             "(group coordinators write to server.log or kafkaServer.out), or name what it is with "
             "--format")  # fmt: skip

@@ -32,6 +32,11 @@ EXTRAS = (
     ),
     Extra("capture", "captured packets (pcap, pcapng) as sources", (("dpkt", "dpkt"),)),
     Extra(
+        "compression",
+        "batches of the offsets topic that are packed with snappy, lz4 or zstd",
+        (("cramjam", "cramjam"),),
+    ),
+    Extra(
         "test",
         "rota's own tests",
         (

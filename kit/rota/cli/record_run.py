@@ -82,6 +82,7 @@ def _lines(out: Path | None) -> Iterator[Lines]:
         sys.stdout.flush()
         yield Lines(sys.stdout.fileno(), "recording")
         return
+    was_there = out.exists()
     try:
         descriptor = opened(out)
     except FileExistsError:
@@ -90,6 +91,10 @@ def _lines(out: Path | None) -> Iterator[Lines]:
         raise UsageError(f"cannot write {out}: {error.strerror or error}; name another --out") from None
     try:
         yield Lines(descriptor, out.name)
+    except UsageError:
+        if not was_there and not os.fstat(descriptor).st_size:
+            out.unlink()  # as where it cannot listen: nothing was recorded
+        raise
     finally:
         os.close(descriptor)
 

@@ -13,7 +13,8 @@ from rota.cli.errors import UsageError
 from rota.conformance.connections.security import PLAINTEXT, Security
 from rota.conformance.targets.command_config import ConfigError, read_config
 from rota.explain.moments import moment
-from rota.reading import ReadingError, ReadOptions, time_zone
+from rota.reading import ReadingError, ReadOptions, Tally, time_zone
+from rota.report.format import counted
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,25 @@ class SourceOptions:
             except ValueError as error:
                 raise UsageError(f"{name} {error}") from None
         return found
+
+
+def what_was_read(tally: Tally) -> str:
+    """Sources, and what of them was not read, in words."""
+    sources = [f"{name} as {reader}" for name, reader in list(tally.sources.items())[:5]]
+    more = len(tally.sources) - len(sources)
+    said = ", ".join(sources) + (f" and {counted(more, 'source')} more" if more > 0 else "")
+    parts = [f"{said or 'nothing'}: {counted(tally.events, 'event')}"]
+    if tally.unknown:
+        parts.append(f"{counted(tally.unknown, 'line')} about groups that rota does not know")
+    if (untimed := tally.untimed) is not None:
+        parts.append(f"{counted(untimed.number, 'line')} whose time is not found (first at {untimed.first}): "
+                     "name its format with --time-format")  # fmt: skip
+    parts += [f"{counted(one.number, 'time')} {reason} (first at {one.first})"
+              for reason, one in list(tally.quarantined.items())[:3]]  # fmt: skip
+    if tally.skipped:
+        left_out = counted(len(tally.skipped), "file")
+        parts.append(f"{left_out} left out, which no reader knows (first {tally.skipped[0]})")
+    return "; ".join(parts)
 
 
 def _skews(given: tuple[str, ...]) -> Mapping[str, float]:

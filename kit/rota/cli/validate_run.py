@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 
 from rota.cli.conform_target import setting
-from rota.cli.errors import NOTHING, UsageError, say
+from rota.cli.errors import NOTHING, UNDECIDED, USAGE, UsageError, say
 from rota.cli.keeping import keep, try_files
 from rota.cli.reporting import EXIT_CODES
+from rota.cli.source_options import what_was_read
 from rota.cli.validate_options import ValidateOptions
 from rota.conformance.targets.target import DEFAULTS
 from rota.generate.settings import broker_config
@@ -67,7 +68,7 @@ class Run:
         try:
             self._read(validation)
         except ReadingError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         account = validation.end()
         seen, told = account.events, self.tally.events
         assert seen == told, f"of {told} events {seen} are accounted for"
@@ -89,7 +90,7 @@ class Run:
             line.clear()
 
     def _conclude(self, validation: Validation, account: Account) -> int:
-        read = self._what_was_read()
+        read = what_was_read(self.tally)
         if self.as_json:
             click.echo(json.dumps(self._json(validation, account), indent=2))
         elif not account.groups:
@@ -122,14 +123,3 @@ class Run:
             "sources": self.tally.sources,
             "identity": identified(__name__, (), (), settings).as_json(),
         }
-
-    def _what_was_read(self) -> str:
-        """What was read, in words."""
-        sources = [f"{name} as {reader}" for name, reader in list(self.tally.sources.items())[:5]]
-        more = len(self.tally.sources) - len(sources)
-        said = ", ".join(sources) + (f" and {counted(more, 'source')} more" if more > 0 else "")
-        broken = [
-            f"{counted(one.number, 'time')} {reason} (first at {one.first})"
-            for reason, one in list(self.tally.quarantined.items())[:3]
-        ]
-        return "; ".join((f"{said or 'nothing'}: {counted(self.tally.events, 'event')}", *broken))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
+from rota.conformance.order import in_order
 from rota.conformance.pulse import Pulse
 from rota.conformance.restarts import restarts_of
 from rota.conformance.results import (
@@ -173,15 +173,12 @@ def perform(
 ) -> Iterator[tuple[S, DialogueResult]]:
     """The results, each as soon as it is there.
 
-    The longest begin first, of these those with most members, equals in an order drawn from the seed. Once
-    `options.stop` is set, what was over already is given, and KeyboardInterrupt raised. Where a target dies
-    that dialogues share, see `rounds`; what was over and is found out afterwards is given twice. Errors:
-    Gone, when all is given that there is.
+    They begin as `in_order` says. Once `options.stop` is set, what was over already is given, and
+    KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`; what was over and is
+    found out afterwards is given twice. Errors: Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
-    left = list(scripts)
-    random.Random(options.seed).shuffle(left)
-    left.sort(key=lambda script: (-script.seconds, -script.spare))
+    left = in_order(scripts, target, options.seed)
     aftermath = Aftermath(2 * target.parallel, options.stop)
     player = _Player(target, options, unreadable, aftermath, Pulse(), watch)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from rota.explain.by_client import ByClient
 from rota.explain.by_record import ByRecord
-from rota.explain.group_state import Group, Open, moment
+from rota.explain.group_state import QUIET, Group, moment
 from rota.explain.reasons import trigger_of
 from rota.explain.rebalance import Ending, Rebalance
 from rota.history import Event, Kind, Source
@@ -95,7 +95,7 @@ class Accounts:
         if one is not None and one.assigned is not None and _is_over(one.assigned, event):
             self.end(group, Ending.ASSIGNED, one.assigned)
         if group.before and group.open is None and event.at is not None:
-            patience = 0.0 if event.kind is Kind.PREPARING else PATIENCE
+            patience = PATIENCE if _of_the_same(group, event) else 0.0
             if (quiet := group.quiet(event.at, patience)) is not None:
                 self._finished(quiet)
         handler(group, event)
@@ -128,7 +128,7 @@ class Accounts:
                 done = group.open.assigned is not None
                 yield group.finished(Ending.ASSIGNED if done else Ending.OPEN, self.now)
 
-    def open_now(self) -> list[tuple[str, Open]]:
+    def open_now(self) -> list[tuple[str, Rebalance]]:
         """Groups with a rebalance that has not ended, and that."""
         return [
             (one.name, one.open) for one in self._groups.values() if one.open and one.open.assigned is None
@@ -160,7 +160,7 @@ class Accounts:
             one = group.begin(event, by_broker=True)
         one.trigger, one.who = trigger_of(event.reason)
         one.reason = event.reason
-        one.from_empty = event.state == "Empty"
+        one.from_empty = _from_empty(group, one, event)
         if event.generation is not None:
             group.generation = one.from_generation = event.generation
         if isinstance(partition := event.data.get("partition"), int):
@@ -179,6 +179,7 @@ class Accounts:
             one = group.begin(event, by_broker=True)
             one.began = None  # the line that says so is missing
             one.from_generation = None if event.generation is None else event.generation - 1
+            one.from_empty = one.from_generation == 0
         else:
             one.note(event)
         one.by_broker = True
@@ -265,6 +266,20 @@ class Accounts:
         one.note(event)
         if one.by_broker and not one.settling and event.source is Source.BROKER_LOG:
             self.end(group, Ending.UNLOADED, moment(event, group.seen))
+
+
+def _of_the_same(group: Group, event: Event) -> bool:
+    """Whether an event may be about static members as those before it were, and begins no rebalance."""
+    if event.kind is Kind.GROUP_STORED:
+        return event.generation == group.generation
+    return event.kind in QUIET
+
+
+def _from_empty(group: Group, one: Rebalance, event: Event) -> bool:
+    """Whether nobody was there when a rebalance was prepared. Kafka names the state after that, which is
+    never Empty; but a group that was just formed has generation 0, and lines before name the state too."""
+    came_to = {before.state for before in one.events if before.kind is Kind.JOINED}
+    return event.generation == 0 or group.members == 0 or "Empty" in {event.state, *came_to}
 
 
 def _gone(group: Group, event: Event) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from rota.explain.group_state import QUIET, Group, Open, moment
+from rota.explain.group_state import QUIET, Group, moment
 from rota.explain.reasons import Said, said
-from rota.explain.rebalance import Ending
+from rota.explain.rebalance import Ending, Rebalance
 from rota.history import Event, Kind, Source
 
 End = Callable[[Group, Ending, float | None], None]
@@ -51,11 +51,14 @@ class ByClient:
         if who not in one.awaited:
             one.awaited.add(who)
             self._settles(group, one, who)
-            one.note(event)
+            one.note(named(group, event))
 
     def _joining(self, group: Group, event: Event) -> None:
         who, one = name(group, event), group.open
         if one is not None and not one.by_broker and _joins_anew(one, who, event):
+            if who in one.settling:  # it may be answered with the generation that it is in
+                one.anew = one.anew or event
+                return
             self._close(group, one, event)
         one = self._opened(group, event)
         _timeouts(group, who, event)
@@ -72,7 +75,7 @@ class ByClient:
         if event.member:
             _know(group, event)
         who = name(group, event)
-        if one is not None and _into_the_same(group, one, event):
+        if _into_the_same(group, one, event):
             _taken_in(group, one, event, before, who)
             return
         if one is not None and not one.by_broker and _older(one.to_generation, event.generation):
@@ -114,6 +117,7 @@ class ByClient:
             return
         _found(group, group.clients[who], event, one.gaps)
         one.settling.discard(who)
+        one.fetched = moment(event, group.seen) if one.fetched is None else one.fetched
         one.note(event)
         if one.settling:
             return
@@ -162,46 +166,49 @@ class ByClient:
                     group.sessions[name(group, event)] = value
         self._sign(group, event)
 
-    def _opened(self, group: Group, event: Event) -> Open:
+    def _opened(self, group: Group, event: Event) -> Rebalance:
         one = group.open
         if one is None:
-            one = group.begin(event, by_broker=False)
+            one = group.begin(named(group, event), by_broker=False)
             one.reason = event.reason if said(event.reason) is not Said.NOTHING else ""
             if event.kind is Kind.WAS_JOINED:
                 one.began = None  # when it was sent is not told
         return one
 
-    def _settles(self, group: Group, one: Open, who: str) -> None:
+    def _settles(self, group: Group, one: Rebalance, who: str) -> None:
         one.settling.add(who)
         group.settling.add(who)
 
-    def _close(self, group: Group, one: Open, event: Event) -> None:
-        ending = Ending.OVERTAKEN if one.settling else Ending.ASSIGNED
-        self._end(group, ending, moment(event, group.seen))
+    def _close(self, group: Group, one: Rebalance, event: Event) -> None:
+        anew = one.anew
+        if one.settling and one.fetched is None:
+            self._end(group, Ending.OVERTAKEN, moment(event, group.seen))
+        else:
+            self._end(group, Ending.ASSIGNED, one.fetched if one.settling else moment(event, group.seen))
+        if anew is not None:
+            self._joining(group, anew)
 
 
-def _into_the_same(group: Group, one: Open, event: Event) -> bool:
+def _into_the_same(group: Group, one: Rebalance | None, event: Event) -> bool:
     """Whether a JoinGroup was answered with the generation that goes on: nobody else rebalances."""
-    return (
-        not one.by_broker
-        and one.joined is None
-        and event.generation is not None
-        and event.generation == group.generation
-    )
+    if event.generation is None or event.generation != group.generation:
+        return False
+    return one is None or (not one.by_broker and one.joined is None)
 
 
-def _taken_in(group: Group, one: Open, event: Event, before: str, who: str) -> None:
+def _taken_in(group: Group, one: Rebalance | None, event: Event, before: str, who: str) -> None:
     """A member is in the generation that goes on: a static one that came back, where another id had its
-    place."""
-    for names in (one.settling, one.awaited, group.settling):
+    place. one: what its JoinGroup looked like the beginning of."""
+    for names in (group.settling, *((one.settling, one.awaited) if one else ())):
         names -= {before, who}
-    one.rejoined.pop(before, None)
-    one.rejoined.pop(who, None)
-    if not one.settling:
-        group.open = None
-        for told in one.events:
-            if told.kind in QUIET:
-                group.remember(told)
+    if one is not None:
+        one.rejoined.pop(before, None)
+        one.rejoined.pop(who, None)
+        if not one.settling:
+            group.open = None
+            for told in one.events:
+                if told.kind in QUIET:
+                    group.remember(told)
     roster = group.roster or {}
     old = next((member for member, instance in roster.items() if instance and instance == event.instance), "")
     if old and old != event.member:
@@ -209,7 +216,7 @@ def _taken_in(group: Group, one: Open, event: Event, before: str, who: str) -> N
         group.remember(replace(event, kind=Kind.REPLACED, data={"old_member": old}))
 
 
-def _joins_anew(one: Open, who: str, event: Event) -> bool:
+def _joins_anew(one: Rebalance, who: str, event: Event) -> bool:
     """Whether a JoinGroup is of the next rebalance: the join phase of this one is over."""
     if one.joined is None:
         return False
@@ -249,7 +256,7 @@ def _client(event: Event) -> str:
     return f"{event.client or event.instance or 'a client'}@{event.origin.rpartition(':')[0]}"
 
 
-def _renamed(group: Group, one: Open, before: str, who: str) -> None:
+def _renamed(group: Group, one: Rebalance, before: str, who: str) -> None:
     """A client has a member id now."""
     if before == who:
         return
@@ -265,7 +272,7 @@ def _renamed(group: Group, one: Open, before: str, who: str) -> None:
         group.clients[who] = group.clients.pop(before)
 
 
-def _sizes(group: Group, one: Open, event: Event) -> None:
+def _sizes(group: Group, one: Rebalance, event: Event) -> None:
     """What the leader is told of all members."""
     roster = event.data.get("roster")
     if not isinstance(roster, dict) or (one.by_broker and one.members_after is not None):
@@ -274,7 +281,8 @@ def _sizes(group: Group, one: Open, event: Event) -> None:
     group.settling &= roster.keys()
     one.members_after = len(roster)
     if not one.by_broker:
-        one.came, one.gone = changed(group.roster, roster)
+        came, gone = changed(group.roster, roster)  # nobody where its leader is answered once more
+        one.came, one.gone = (*one.came, *came), (*one.gone, *gone)
     group.roster = dict(roster)
 
 

@@ -49,6 +49,9 @@ class ByRecord:
             if instances - {""}:
                 group.remember(_replaced(event, came, gone, instances, before or {}, roster))
             return
+        if event.generation == 0 and not roster:
+            group.generation = 0  # it was formed: its first members are joining
+            return
         one = group.begin(event, by_broker=False)
         one.began = None
         one.from_generation = group.generation

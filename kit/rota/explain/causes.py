@@ -293,6 +293,7 @@ CAUSES: tuple[Cause, ...] = (
         "{group} was empty and {who} came",
         "timers.initial-delay-over",
         (DELAY,),
+        never=(Sign.GONE,),
         weaknesses=("weakness.newcomer-remembered",),
         routine=True,
     ),

@@ -58,7 +58,7 @@ class Following:
             if one.began is None or at - one.began < STUCK or key in self._told:
                 continue
             self._told.add(key)
-            waits = ", ".join(short(name) for name in sorted(one.awaited - one.rejoined.keys())[:3])
+            waits = ", ".join(short(name) for name in one.missing[:3])
             began = one.trigger.words.format(who=short(one.who) if one.who else "a member")
             awaited = (
                 f"; it waits for {waits}" if waits else "; whom it waits for is not visible in this source"

@@ -31,12 +31,16 @@ Told = Iterator[Event]
 
 @dataclass
 class _Group:
-    """What frames told of a group. roster: member → instance id; heard: member → when it sent something last;
+    """What frames told of a group. roster: member → instance id, since when; heard: member → when it sent
+    something last; synced: who has asked for an assignment since then; rebalance_ms: the longest timeout;
     began: the first sign of the rebalance that goes on."""
 
     roster: dict[str, str] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
     sessions: dict[str, int] = field(default_factory=dict)
+    since: float | None = None
+    synced: set[str] = field(default_factory=set)
+    rebalance_ms: int = 0
     joined: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     began: float | None = None
@@ -52,6 +56,7 @@ class Frames:
         self._looked: float | None = None
         self._requests: Mapping[str, Callable[[Event, _Group], Told]] = {
             "JoinGroup": self._joins,
+            "SyncGroup": self._syncs,
             "LeaveGroup": self._leaves,
         }
         self._responses: Mapping[str, Callable[[Event, Event, _Group], Told]] = {
@@ -109,8 +114,13 @@ class Frames:
         }
         if event.member:
             group.sessions[event.member] = int(timeouts["session_ms"] or 0)
+            group.rebalance_ms = max(group.rebalance_ms, int(timeouts["rebalance_ms"] or 0))
             group.joined.add(event.member)
             yield _as(event, event, Kind.JOINING, reason=str(fields.get("reason") or ""), data=timeouts)
+
+    def _syncs(self, event: Event, group: _Group) -> Told:
+        group.synced.add(event.member)
+        yield from ()
 
     def _leaves(self, event: Event, group: _Group) -> Told:
         fields = _fields(event)
@@ -145,6 +155,9 @@ class Frames:
             }
             yield from self._missing(event, request, group, roster)
             data["roster"] = roster
+            if roster.keys() != group.roster.keys() or group.began is not None:
+                group.since = event.at
+                group.synced.clear()
             group.roster, group.began = roster, None
             group.joined.clear()
             group.left.clear()
@@ -165,6 +178,9 @@ class Frames:
                 words = f"silent for {silent:.1f} s, and its session timeout is {session / 1000:g} s"
                 made = _as(event, request, Kind.FAILED, member=member, instance=instance, reason=words)
                 yield replace(made, at=group.began)
+            elif member not in group.synced and group.rebalance_ms and _lasted(group):
+                words = f"it did not send SyncGroup within {group.rebalance_ms / 1000:g} s"
+                yield _as(event, request, Kind.NOT_SYNCED, member=member, instance=instance, reason=words)
             elif silent < 0 and member not in group.joined:
                 words = "it was heard of while the others joined, and did not join"
                 yield _as(event, request, Kind.NOT_REJOINED, member=member, instance=instance, reason=words)
@@ -206,6 +222,13 @@ class Frames:
         self._waiting = {
             key: one for key, one in self._waiting.items() if one.at is None or now - one.at < FORGOTTEN
         }
+
+
+def _lasted(group: _Group) -> bool:
+    """Whether a generation had the time in which all its members must ask for their assignments."""
+    if group.since is None or group.began is None:
+        return False
+    return group.began - group.since >= group.rebalance_ms / 1000 * SLACK
 
 
 def _as(event: Event, request: Event, kind: Kind, **further: Any) -> Event:

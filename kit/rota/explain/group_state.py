@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rota.explain.reasons import STATIC_BACK, UNTOLD, Trigger
-from rota.explain.rebalance import Ending, Rebalance
+from rota.explain.reasons import STATIC_BACK, UNTOLD
+from rota.explain.rebalance import KEPT, Ending, Rebalance
 from rota.history import Event, Kind, Source
 
 FATAL = ("FENCED", "MAX_SIZE", "MAX SIZE", "MAXIMUM SIZE")
 """Words of errors after which a client does not come back."""
-
-KEPT = 40
-"""Events of a rebalance that are kept; of the others only the number."""
 
 NEAR = 1.5
 """Seconds before a rebalance began, within which what happened to a member began it: logs tell whole
@@ -35,48 +32,6 @@ def moment(event: Event, otherwise: float | None) -> float | None:
 
 
 @dataclass(slots=True)
-class Open:
-    """A rebalance that has not ended.
-
-    by_broker: a broker has told that it began; rejoining: members, or clients, that have sent JoinGroup and
-    when; awaited: those that were told to and have not; settling: clients that have no assignment yet; came,
-    gone: members that the source shows without telling how.
-    """
-
-    began: float | None
-    by_broker: bool
-    trigger: Trigger = UNTOLD
-    who: str = ""
-    reason: str = ""
-    joined: float | None = None
-    assigned: float | None = None
-    from_generation: int | None = None
-    to_generation: int | None = None
-    members_before: int | None = None
-    members_after: int | None = None
-    from_empty: bool = False
-    moved: bool = False
-    last: str = ""
-    rejoined: dict[str, float | None] = field(default_factory=dict)
-    awaited: set[str] = field(default_factory=set)
-    settling: set[str] = field(default_factory=set)
-    came: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    gaps: dict[str, float] = field(default_factory=dict)
-    sources: set[Source] = field(default_factory=set)
-    events: list[Event] = field(default_factory=list)
-    unkept: int = 0
-
-    def note(self, event: Event) -> None:
-        """An event that it rests on."""
-        self.sources.add(event.source)
-        if len(self.events) < KEPT:
-            self.events.append(event)
-        else:
-            self.unkept += 1
-
-
-@dataclass(slots=True)
 class Group:
     """A group. members: how many it has, None where that was not told; before: what happened since the last
     rebalance ended, with the moment; lost: partition → since when nobody has it; clients: client → the
@@ -90,7 +45,7 @@ class Group:
     partition: int | None = None
     longest_ms: int | None = None
     seen: float | None = None
-    open: Open | None = None
+    open: Rebalance | None = None
     before: list[Event] = field(default_factory=list)
     sessions: dict[str, int] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
@@ -119,15 +74,16 @@ class Group:
         patience: seconds in which more may come that belongs to it.
         """
         found = [one for one in self.before if one.kind in QUIET and not (at and near(one, at))]
-        if not any(one.kind is Kind.REPLACED or refused_for_good(one) for one in found):
+        back = [one for one in found if one.kind is Kind.REPLACED]
+        if not back and not any(refused_for_good(one) for one in found):
             return None
         if at is not None and found[0].at is not None and at - found[0].at < patience:
             return None
         self.before = [one for one in self.before if one not in found]
         return Rebalance(
             group=self.name,
-            trigger=STATIC_BACK if any(one.kind is Kind.REPLACED for one in found) else UNTOLD,
-            who=found[0].member,
+            trigger=STATIC_BACK if back else UNTOLD,
+            who=(back or found)[0].member or (back or found)[0].instance,
             began=found[0].at,
             ended=found[0].at,
             ending=Ending.QUIET,
@@ -135,13 +91,14 @@ class Group:
             to_generation=self.generation,
             members_before=self.members,
             members_after=self.members,
-            sources=frozenset(one.source for one in found),
-            events=tuple(found),
+            sources={one.source for one in found},
+            events=found,
         )
 
-    def begin(self, event: Event, by_broker: bool) -> Open:
+    def begin(self, event: Event, by_broker: bool) -> Rebalance:
         """A rebalance begins."""
-        began = Open(
+        began = Rebalance(
+            self.name,
             began=moment(event, self.seen),
             by_broker=by_broker,
             from_generation=event.generation
@@ -162,44 +119,17 @@ class Group:
         one = self.open
         assert one is not None
         self.open = None
-        ended = at if one.assigned is None else one.assigned
+        one.end(ending, at)
         if ending is Ending.EMPTY:
             self.members = 0
         elif one.members_after is not None:
             self.members = one.members_after
         if one.to_generation is not None:
             self.generation = one.to_generation
-        return Rebalance(
-            group=self.name,
-            trigger=one.trigger,
-            who=one.who,
-            reason=one.reason,
-            began=one.began,
-            joined=one.joined,
-            ended=ended,
-            ending=ending,
-            from_generation=one.from_generation,
-            to_generation=one.to_generation,
-            members_before=one.members_before,
-            members_after=one.members_after,
-            from_empty=one.from_empty,
-            moved=one.moved,
-            protocol=self.protocol,
-            last=one.last,
-            waiting=tuple(sorted(one.awaited - one.rejoined.keys()))[:KEPT],
-            sessions=self._sessions(one),
-            longest_ms=self.longest_ms,
-            came=one.came[:KEPT],
-            gone=one.gone[:KEPT],
-            gaps=dict(one.gaps),
-            sources=frozenset(one.sources),
-            events=tuple(one.events),
-            unkept=one.unkept,
-        )
-
-    def _sessions(self, one: Open) -> dict[str, int]:
+        one.protocol, one.longest_ms = self.protocol, self.longest_ms
         named = {event.member for event in one.events}
-        return {member: self.sessions[member] for member in named if member in self.sessions}
+        one.sessions = {member: self.sessions[member] for member in named if member in self.sessions}
+        return one
 
 
 def refused_for_good(event: Event) -> bool:

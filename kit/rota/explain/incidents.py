@@ -100,8 +100,10 @@ class Incident:
         if None not in (begins, last.ended) and begins - last.ended > GAP:  # type: ignore[operator]
             return False
         family = _family(rebalance)
-        if family in ("following", "quiet") or said(rebalance.reason) is Said.FOLLOW_UP:
+        if family == "following" or said(rebalance.reason) is Said.FOLLOW_UP:
             return True
+        if family == "quiet":  # nothing that a group does by itself has static members come back
+            return bool(self.kinds - {"coming"})
         if family == "coming":  # somebody comes after others went, or at the time when others do
             others_come = not self.rebalances[0].from_empty and _at_once(last.ended, begins)
             return bool(self.kinds & DEPARTING) or others_come

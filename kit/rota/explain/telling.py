@@ -90,7 +90,7 @@ def incident(one: Diagnosis) -> Iterator[str]:
     """One incident in plain words."""
     found = one.incident
     span = clock(found.began, day=True)
-    if found.ended is not None and found.ended != found.began:
+    if found.ended is not None and (found.open or clock(found.ended) != clock(found.began)):
         span += f" to {'now' if found.open else clock(found.ended)}"
     yield emphasised(f"{span}  {_cut(found.group)}: {one.cause.title}")
     before = [f"{_capital(one.before)}."] if one.before else []

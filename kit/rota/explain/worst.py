@@ -171,9 +171,13 @@ SESSION = 6.0
 """Seconds of a session that nobody tells: no less than brokers allow, unless they are told to."""
 
 
+LOSING = (Sign.SESSION_OVER, Sign.FENCED, Sign.FULL)
+"""Signs that somebody was without partitions though no rebalance shows it: silent, or refused for good."""
+
+
 def rank(one: Diagnosis) -> tuple[bool, float]:
     """What is told first: by seconds without a consumer; what is routine comes last."""
-    lost = one.incident.seen.counts[Sign.SESSION_OVER] > 0
+    lost = any(one.incident.seen.counts[sign] for sign in LOSING)
     return not one.cause.routine, one.incident.seconds + (one.session or SESSION if lost else 0.0)
 
 

@@ -12,7 +12,7 @@ from rota.generate.plan import GROUP, Ask, Break, Plan, Restart, Silence, filled
 from rota.generate.planner import TAKES_MS
 from rota.generate.requests import body_of
 from rota.generate.saved import Saved
-from rota.generate.settings import broker_config
+from rota.generate.settings import broker_config, looks_every_ms
 from rota.generate.simulated import Simulated
 from rota.spec import PROFILES, RULES, Call, Node
 from rota.spec.messages import ReplyMessage
@@ -73,7 +73,7 @@ def _needs(plan: Plan) -> dict[str, tuple[int, int]]:
 
 def _lines(plan: Plan, settings: Mapping[str, int], profile: str) -> Iterator[str]:
     """The steps, and behind each what the spec answers, if all goes in the order of the plan."""
-    simulated = Simulated(broker_config(settings), PROFILES[profile])
+    simulated = Simulated(broker_config(settings), PROFILES[profile], looks_every_ms(settings))
     answers: dict[int, ReplyMessage] = {}
     apis: dict[int, str] = {}
     lines: dict[int, int] = {}

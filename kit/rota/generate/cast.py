@@ -51,12 +51,19 @@ class Client:
 @dataclass(frozen=True)
 class Terms:
     """What plans are drawn for: config and profile of the coordinator, and versions, those that both sides
-    have of each API; restarts, whether it can be killed and started again.
+    have of each API; restarts, whether it can be killed and started again; looks_every_ms, milliseconds
+    between two looks for what has expired, None where they are not followed.
     """
 
     config: BrokerConfig
     versions: Mapping[str, tuple[int, int]]
     restarts: bool = False
+    looks_every_ms: int | None = None
+
+    @property
+    def looks_every(self) -> float | None:
+        """Seconds between two looks for what has expired, None where they are not followed."""
+        return None if self.looks_every_ms is None else self.looks_every_ms / 1000
 
     def spoken(self, name: str, least: int = 0, most: int = 99) -> Sequence[int]:
         """Versions of an API within bounds, none if there is none."""

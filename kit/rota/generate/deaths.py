@@ -96,12 +96,12 @@ class Alone:
         coordinator = await self.host.again()
         if coordinator is None:
             raise Died("it does not start again")
-        walks, played = Walks(coordinator, f"alone-{os.urandom(3).hex()}"), list[Played]()
+        walks = Walks(coordinator, f"alone-{os.urandom(3).hex()}")
         try:
             played = await walks.unjudged(plans)
             await coordinator.life.check(LINGER)
         except Died as died:
-            return ended((walks.suspects() or played)[0], str(died))
+            return ended(walks.latest(), str(died))
         return Walked(played[0], Verdict.PASS)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,8 +17,8 @@ from rota.generate.cast import Terms
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Played
-from rota.generate.verdicts import Walked, judged
-from rota.generate.walks import Judging, Plans
+from rota.generate.verdicts import Walked, explained, judged
+from rota.generate.walks import Judges, Plans
 from rota.spec import Profile
 
 FIRST, AT_A_TIME = 5, 20
@@ -29,8 +29,8 @@ _drawing: list[Iterator[Plan]] = []
 
 
 @contextmanager
-def judges() -> Iterator[Judging]:
-    """Whoever judges; the frames stay here."""
+def judges() -> Iterator[Judges]:
+    """Whoever judges and explains; the frames stay here."""
     with _processes(max(1, (os.cpu_count() or 2) - 1)) as pool:
         pool.submit(os.getpid).result()  # it takes its time to start, too
 
@@ -39,7 +39,12 @@ def judges() -> Iterator[Judging]:
             walked = await asyncio.get_running_loop().run_in_executor(pool, judged, light, harm)
             return replace(walked, played=played)
 
-        yield judging
+        async def explaining(failed: Walked, others: Sequence[Walked]) -> Walked:
+            lighter = [replace(one, played=replace(one.played, messages=())) for one in (failed, *others)]
+            found = await asyncio.get_running_loop().run_in_executor(pool, explained, lighter[0], lighter[1:])
+            return replace(found, played=failed.played)
+
+        yield Judges(judging, explaining)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,8 @@ from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.settings import SETTINGS
-from rota.generate.verdicts import Verdict, Walked, judged
+from rota.generate.shrink import shrunk
+from rota.generate.verdicts import Verdict, Walked, explained, judged
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import AT_ONCE
 from rota.mutants.core import CoreBug, place, planted
@@ -135,7 +136,8 @@ class Hunt:
     """What walks have come to.
 
     walks: how many there were; other: in how many the server said something else than a sound one, or at
-    another moment; undecided: how many of these; failed: the first that failed; seconds: when it was over.
+    another moment; undecided: how many of these; failed: the first that failed; shortest: the same made
+    shorter and explained; seconds: when it was over.
     """
 
     walks: int
@@ -143,6 +145,28 @@ class Hunt:
     undecided: int
     failed: Walked | None
     seconds: float
+    shortest: Walked | None = None
+
+
+def walked(plan: Plan, bug: CoreBug | None, grounds: Grounds) -> tuple[Walked, Trial]:
+    """The verdict on a plan, and what was seen."""
+    with nullcontext() if bug is None else planted(bug):
+        found = trial(plan, grounds.settings, grounds.profile)
+    return judged(found.played, found.harm), found
+
+
+def told(failed: Walked, bug: CoreBug | None, grounds: Grounds) -> Walked:
+    """A failure made shorter, and explained."""
+
+    async def play(plans: Sequence[Plan]) -> list[Walked]:
+        return [walked(plan, bug, grounds)[0] for plan in plans]
+
+    shorter = shrunk(failed, play, lambda: False, at_once=1)
+    try:
+        shorter.send(None)
+    except StopIteration as done:
+        return explained(done.value, [failed])
+    raise AssertionError("it waits, though nothing here takes time")
 
 
 def hunt(bug: CoreBug | None, grounds: Grounds, seconds: float = BUDGET, every: bool = False) -> Hunt:
@@ -168,10 +192,10 @@ def hunt(bug: CoreBug | None, grounds: Grounds, seconds: float = BUDGET, every: 
         if not every and found.print == sound.print:
             continue
         other += found.print != sound.print
-        walked = judged(found.played, found.harm)
-        undecided += walked.verdict is Verdict.UNDECIDED
-        if walked.verdict is Verdict.FAIL:
-            return Hunt(walks.begun, other, undecided, walked, ended)
+        verdict = judged(found.played, found.harm)
+        undecided += verdict.verdict is Verdict.UNDECIDED
+        if verdict.verdict is Verdict.FAIL:
+            return Hunt(walks.begun, other, undecided, verdict, ended, told(verdict, bug, grounds))
     raise AssertionError("plans have no end")
 
 

@@ -72,7 +72,7 @@ class Moves:
         asker = self.cast.operator if name in _OF_OPERATORS else client
         ask = self.made(name, asker)
         for _ in range(self.rng.choice((0, 1, 1, 1, 2))):
-            change = self.rng.choice(CHANGES.get(name, (_same,)))
+            change = self.rng.choice(CHANGES.get(ask.api, (_same,)))
             ask = self._changed(ask, change, asker)
         return self._carried(ask)
 

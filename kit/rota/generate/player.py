@@ -100,6 +100,7 @@ class _Connection:
     number: int
     line: Line | None = None
     asked: dict[int, _Asked] = field(default_factory=dict)
+    answered: dict[int, _Asked] = field(default_factory=dict)
 
     def heard(self, data: bytes) -> None:
         """A whole frame has come."""
@@ -209,10 +210,14 @@ class Stage:
     def heard(self, connection: _Connection, data: bytes) -> None:
         """An answer has come."""
         now = self._loop.time()
-        asked = connection.asked.pop(int.from_bytes(data[4:8], "big", signed=True), None)
+        number = int.from_bytes(data[4:8], "big", signed=True)
+        asked = connection.asked.pop(number, None)
         if asked is None:
             self.odd.append(("wire", "an answer to nothing that was asked on its connection"))
+            asked = connection.answered.get(number)
+        if asked is None:
             return
+        connection.answered[number] = asked
         try:
             _, body, nulls = read_answer(asked.api, asked.version, data[4:])
             self.messages.append(Message(now, asked.client, False, asked.api, asked.version, body, data))
@@ -228,9 +233,10 @@ class Stage:
             asked.answered.set_result(None)
 
     def ended(self, connection: _Connection) -> None:
-        """The target has ended a connection, which it has no reason to."""
+        """The target has ended a connection, which it has no reason to: by what it was asked first there."""
         self._coordinator.life.suspected = True
-        self.odd.append(("wire", "the target ended a connection"))
+        asked = next(iter(connection.asked.values()), None)
+        self.odd.append(("wire" if asked is None else asked.api, "the target ended a connection"))
         self._broken(connection)
 
     def _broken(self, connection: _Connection) -> None:
@@ -287,6 +293,7 @@ class Stage:
             coordinator.terms.config,
             late,
             looks=coordinator.looks,
+            looks_every=coordinator.terms.looks_every,
         )
         steps = (*self.steps, *([Restart(self.hit)] if self.hit else []))
         return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd))

@@ -17,7 +17,7 @@ from rota.generate.cast import TOPICS, Terms, versions_in_common
 from rota.generate.lateness import Lateness
 from rota.generate.lines import to_address
 from rota.generate.player import Coordinator
-from rota.generate.settings import broker_config
+from rota.generate.settings import broker_config, looks_every_ms
 from rota.spec import Node, Profile
 
 _CLIENT = "rota-walks"
@@ -35,14 +35,15 @@ def reach(
         ranges = advertised(connection, patience)
         _topics(connection, newest(ranges), patience)
         node = _node(connection, newest(ranges), patience)
-    terms = Terms(broker_config(settings), versions_in_common(ranges))
+    every = looks_every_ms(settings)
+    terms = Terms(broker_config(settings), versions_in_common(ranges), looks_every_ms=every)
     lacking = [
         name for name in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup") if not terms.spoken(name)
     ]
     if lacking:
         raise Undecidable(f"it has no {' and no '.join(lacking)} that could be asked")
     there = beside(address, node.host, node.port) if node is not None and node.port > 0 else address
-    return Coordinator(to_address(there), terms, profile, Lateness(), node, looks=True)
+    return Coordinator(to_address(there), terms, profile, Lateness(), node, looks=every is None)
 
 
 def _topics(connection: Connection, versions: Mapping[str, int], patience: float) -> None:

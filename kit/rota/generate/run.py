@@ -14,9 +14,9 @@ from rota.generate.host import Host
 from rota.generate.life import Died
 from rota.generate.plan import Plan
 from rota.generate.rest import Rest, rest
-from rota.generate.shrink import RUNS, runs_that_fail, shrunk
+from rota.generate.shrink import RUNS, after, runs_that_fail, shrunk
 from rota.generate.verdicts import LIVES, Verdict, Walked
-from rota.generate.walks import AT_ONCE, Judging, Plans, Walks
+from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Walks
 
 SHRINKING = 60.0
 """Seconds in which a failure is made shorter, at most."""
@@ -57,7 +57,8 @@ class Tally:
     """What a run has come to until now.
 
     died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; rest, how the target came to it, where that can be seen.
+    restarts, how many; looks, whether the target's looks for what has expired were followed; rest, how the
+    target came to it, where that can be seen.
     """
 
     plans: int = 0
@@ -69,6 +70,7 @@ class Tally:
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
     bystander: Bystander | None = None
     restarts: int = 0
+    looks: bool = False
     rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
@@ -107,25 +109,25 @@ async def run(
     plans: Plans,
     seconds: float,
     tally: Tally,
-    judging: Judging,
+    judges: Judges,
     stopped: Callable[[], bool] = lambda: False,
     tell: Callable[[str], object] = lambda text: None,
     at_once: int = AT_ONCE,
 ) -> list[Failure]:
     """Walk for so many seconds; `tally` grows while it does. What fails, the shortest of each cause.
 
-    Parameters: host, who has begun; plans, gives one after the other; judging, who judges; stopped, whether
+    Parameters: host, who has begun; plans, gives one after the other; judges, of walks; stopped, whether
     to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can.
     """
     end = asyncio.get_running_loop().time() + seconds
     failures: list[Failure] = []
     while host.coordinator is not None and len(tally.died) < MOST_DEATHS:
-        walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judging)
+        walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judges.judging)
         measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
         left = end - asyncio.get_running_loop().time()
         try:
             await _walk_beside(walks, plans, left, tally, at_once, stopped, tell)
-            failures = [] if stopped() else await _failures(walks, tally, stopped, tell)
+            failures = [] if stopped() else await _failures(walks, tally, judges.explaining, stopped, tell)
             tally.rest = None if stopped() else await rest(host.processor_seconds)
             break
         except Died as died:
@@ -155,6 +157,7 @@ async def _walk_beside(
     finally:
         living.cancel()
     tally.bystander = bystander
+    tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
     if bystander.harm and not stopped():
@@ -195,21 +198,30 @@ async def _blamed(suspects: Sequence[Plan], plays: _Plays) -> Failure | None:
     (walked,) = await plays.each([found])
     if walked.verdict is not Verdict.FAIL:
         return None
-    shortest = await shrunk(walked, plays.each, SHRINKING, at_once=1)
+    shortest = await shrunk(walked, plays.each, after(SHRINKING), at_once=1)
     return Failure(shortest, (walked.id,), await runs_that_fail(shortest, plays.each))
 
 
 async def _failures(
-    walks: Walks, tally: Tally, stopped: Callable[[], bool], tell: Callable[[str], object]
+    walks: Walks,
+    tally: Tally,
+    explaining: Explaining,
+    stopped: Callable[[], bool],
+    tell: Callable[[str], object],
 ) -> list[Failure]:
-    """The shortest failure of each cause; those that were met most often are made shorter."""
+    """The shortest failure of each cause; those that were met most often are made shorter and explained."""
     most_met = sorted(tally.failed.values(), key=len, reverse=True)
     if most_met:
         tell(f"making the failures of {min(len(most_met), CAUSES)} causes shorter")
-    shorter = (_failure(walks, each) for each in most_met[:CAUSES])
     if stopped():
         return [_as_met(each) for each in most_met]
-    return [*await asyncio.gather(*shorter), *map(_as_met, most_met[CAUSES:])]
+    shorter = await asyncio.gather(*(_failure(walks, each) for each in most_met[:CAUSES]))
+    tell("looking for the rules that explain them" if shorter else "")
+    explained = [
+        replace(one, walked=await explaining(one.walked, [_shortest(each)]))
+        for one, each in zip(shorter, most_met, strict=False)
+    ]
+    return [*explained, *map(_as_met, most_met[CAUSES:])]
 
 
 def _shortest(walked: list[Walked]) -> Walked:
@@ -221,7 +233,7 @@ def _as_met(walked: list[Walked]) -> Failure:
 
 
 async def _failure(walks: Walks, walked: list[Walked]) -> Failure:
-    shortest = await shrunk(_shortest(walked), walks.each, SHRINKING)
+    shortest = await shrunk(_shortest(walked), walks.each, after(SHRINKING))
     return replace(_as_met(walked), walked=shortest, runs=await runs_that_fail(shortest, walks.each))
 
 

@@ -52,6 +52,7 @@ def failure_object(failure: Failure) -> dict[str, Any]:
         "why": walked.why,
         "nearest": list(walked.nearest),
         "cause": list(walked.cause),
+        "suspects": [one.as_json() for one in walked.suspects],
         "met": list(failure.met),
         "dialogue": dialogue(walked.played.messages, walked.played.history.group_id),
     }

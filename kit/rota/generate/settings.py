@@ -11,6 +11,7 @@ from rota.conformance.dialogues.broker_settings import (
     MAX_SIZE,
     MIN_SESSION,
     RETENTION,
+    RETENTION_CHECK,
 )
 from rota.conformance.targets.target import DEFAULTS
 from rota.spec import BrokerConfig
@@ -19,6 +20,17 @@ SETTINGS = {INITIAL_DELAY: 1000, MIN_SESSION: 2000, MAX_SESSION: 60_000, MAX_SIZ
 """What a target is started with that can be: times in which more can be asked than by Kafka's defaults, and
 limits that walks come to.
 """
+
+FOLLOWED = 60_000
+"""Milliseconds between two looks for what has expired up to which they are followed: where there are more, a
+walk meets one in passing if at all, and it may not be known how many there are.
+"""
+
+
+def looks_every_ms(settings: Mapping[str, int]) -> int | None:
+    """Milliseconds between two looks for what has expired, None where they are too seldom to be followed."""
+    found = {**DEFAULTS, **settings}[RETENTION_CHECK]
+    return found if found <= FOLLOWED else None
 
 
 def broker_config(settings: Mapping[str, int]) -> BrokerConfig:

@@ -18,15 +18,21 @@ Play = Callable[[Sequence[Plan]], Awaitable[list[Walked]]]
 """Plays plans side by side."""
 
 
-async def shrunk(failed: Walked, play: Play, seconds: float, at_once: int = AT_ONCE) -> Walked:
-    """The shortest walk that was found in so many seconds to fail for the same cause.
+def after(seconds: float) -> Callable[[], bool]:
+    """Tells whether so many seconds are over in the running loop."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    return lambda: loop.time() > end
+
+
+async def shrunk(failed: Walked, play: Play, over: Callable[[], bool], at_once: int = AT_ONCE) -> Walked:
+    """The shortest walk that is found to fail for the same cause, until it is over.
 
     at_once: how many plans are given to `play` at a time.
     """
-    end = asyncio.get_running_loop().time() + seconds
     size = max(len(failed.played.plan.steps) // 2, 1)
-    while size and asyncio.get_running_loop().time() < end:
-        shorter = await _shorter(failed, play, size, at_once, end)
+    while size and not over():
+        shorter = await _shorter(failed, play, size, at_once, over)
         if shorter is None:
             size //= 2
         else:
@@ -35,7 +41,9 @@ async def shrunk(failed: Walked, play: Play, seconds: float, at_once: int = AT_O
     return failed
 
 
-async def _shorter(failed: Walked, play: Play, size: int, at_once: int, end: float) -> Walked | None:
+async def _shorter(
+    failed: Walked, play: Play, size: int, at_once: int, over: Callable[[], bool]
+) -> Walked | None:
     """Leave out parts of this size: all at once that can be left out alone, else one of them."""
     plan = failed.played.plan
     places = range(len(plan.steps))
@@ -43,7 +51,7 @@ async def _shorter(failed: Walked, play: Play, size: int, at_once: int, end: flo
     spared: list[frozenset[int]] = []
     best: Walked | None = None
     for begin in range(0, len(parts), at_once):
-        if asyncio.get_running_loop().time() > end:
+        if over():
             break
         some = parts[begin : begin + at_once]
         for part, walked in zip(some, await play([plan.without(part) for part in some]), strict=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from rota.linearise.looks import expiries, finds_from
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
 from rota.spec import (
@@ -24,7 +25,7 @@ from rota.spec import (
     Step,
     Timer,
 )
-from rota.spec.offset_state import OffsetRead
+from rota.spec.offset_state import OffsetRead, Offsets, RetentionCheck
 from rota.spec.versions import as_sent
 
 Pair = tuple[str, str]
@@ -37,9 +38,15 @@ could lead is, and with a timeout of nothing it would never let time pass.
 
 
 class Simulated:
-    """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken."""
+    """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken.
 
-    def __init__(self, config: BrokerConfig, profile: Profile) -> None:
+    looks_every_ms: how often is looked for what has expired, from the beginning on, None for never.
+    """
+
+    def __init__(self, config: BrokerConfig, profile: Profile, looks_every_ms: int | None = None) -> None:
+        self._every, self._began = looks_every_ms, 0
+        self._been = False
+        self._found: tuple[Group | None, Offsets | None, int | None] = (None, None, None)
         self._oracle = Oracle(config, profile)
         self.now = 0
         self.group: Group | None = None
@@ -64,6 +71,13 @@ class Simulated:
         """The state's name, "absent" where there is no group."""
         return "absent" if self.group is None else self.group.state.value
 
+    @property
+    def holds(self) -> str:
+        """What there is beside the group's members, in words: offsets, or a group that has been."""
+        if self.group is None and self._been:
+            return "a group that has been"
+        return "offsets" if self.kept.offsets.committed else "nothing else"
+
     def handle(self, call: Call) -> None:
         """A request arrives."""
         self._calls[call.to] = call
@@ -80,15 +94,40 @@ class Simulated:
         return [(f"{fit[0]} before {other}", self.state) for other in fit[1:]]
 
     def next_due(self) -> int | None:
-        """When the next timer is due."""
-        return min(self.due.values(), default=None)
+        """When time alone will next bring something about: a timer, or a look for what has expired."""
+        look = self._next_look()
+        return min([*self.due.values(), *([] if look is None else [look])], default=None)
+
+    def _next_look(self) -> int | None:
+        """When the next look is that finds something, or that passes over an offset for the first time."""
+        if self._every is None or self.group is None:
+            return None
+        last = self.now - (self.now - self._began) % self._every
+        since = [each for each in expiries(self.kept.offsets) if each > last]
+        found = self._finds_from()
+        since += [] if found is None else [found]
+        if not since:
+            return None
+        first = max(min(since), self.now + 1)
+        return first + (self._began - first) % self._every
+
+    def _finds_from(self) -> int | None:
+        """As of `finds_from`, which is asked again where something has changed."""
+        group, offsets, found = self._found
+        if group is not self.group or offsets is not self.kept.offsets:
+            found = finds_from(self._oracle.spec, self.group, self.kept.offsets)
+            self._found = self.group, self.kept.offsets, found
+        return found
 
     def wait(self, milliseconds: int) -> None:
         """Time passes; what is due on the way fires."""
         end = self.now + milliseconds
-        while self.due and (first := min(self.due, key=lambda one: (self.due[one], one))):
-            if self.due[first] > end:
-                break
+        while (due := self.next_due()) is not None and due <= end:
+            first = min(self.due, key=lambda one: (self.due[one], one), default=None)
+            if first is None or self.due[first] > due:
+                self.now, check = due, RetentionCheck(due)
+                self._grouped(lambda spec, check=check: spec.retention(self.group, check))  # type: ignore[misc]
+                continue
             self.now = max(self.now, self.due.pop(first))
             if self.group is not None:
                 self._grouped(lambda spec, timer=first: spec.fire(self.group, timer))  # type: ignore[misc]
@@ -98,7 +137,7 @@ class Simulated:
 
     def restart(self) -> None:
         """Another coordinator reads the log."""
-        stored = self._stored
+        stored, self._began = self._stored, self.now
         self.group, self.replies = None, []
         self.due.clear()
         if stored is not None:
@@ -136,6 +175,7 @@ class Simulated:
     def _take(self, told: Told, state: str) -> None:
         if told.rules:
             self.pairs += [(rule.slug, state) for rule in self._oracle.used(told)]
+        self._been = self._been or (told.group is not None and told.group.generation_id > 0)
         self.group, self.kept.offsets = told.group, told.offsets
         self.kept.line = [*self.kept.line, *told.queued]
         for effect in told.timers:

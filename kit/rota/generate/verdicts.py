@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.doubt import Suspect, suspects
 from rota.generate.aftermath import Harm
 from rota.generate.player import Played
-from rota.linearise import Answered, History, Judgement, Sent, judge
+from rota.linearise import Answered, History, Judgement, Limits, Sent, judge
 from rota.linearise import Verdict as Judged
 from rota.spec import Call, FindCoordinatorReply, FindCoordinatorRequest, classic
 from rota.spec.messages import ReplyMessage
@@ -28,6 +30,12 @@ FIND = "hosting.find-coordinator"
 NO_ORDER = "walks.some-order"
 """The rule that some order explains what was seen, where no rule of the spec is nearer than others."""
 
+LIMITS = Limits(narrow=True)
+"""On a busy machine much is under way at once; an order that explains it is enough, be it found among few."""
+
+MOST_OTHERS = 2
+"""Other walks that failed for the same cause and are looked at to tell which rule it is."""
+
 _NAMED = re.compile(r"request \d+ \((\w+) v\d+")
 """The API of the first request that a judge names."""
 
@@ -44,8 +52,9 @@ class Verdict(StrEnum):
 class Walked:
     """A walk and the verdict on it.
 
-    rule: what is broken, the nearest rule; why: in words; nearest: what was possible instead, nearest first;
-    cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a state.
+    rule: what is broken, the likeliest rule; why: in words; nearest: what was possible instead, nearest
+    first; cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a
+    state; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`.
     """
 
     played: Played
@@ -56,6 +65,7 @@ class Walked:
     cause: tuple[str, ...] = ()
     states: int = 0
     reached: frozenset[tuple[str, str]] = frozenset()
+    suspects: tuple[Suspect, ...] = ()
 
     @property
     def id(self) -> str:
@@ -68,7 +78,7 @@ def judged(played: Played, harm: Harm | None = None) -> Walked:
     if played.odd:
         api, why = played.odd[0]
         return Walked(played, Verdict.FAIL, WIRE, f"{api}: {why}", cause=(WIRE, api, why.partition(":")[0]))
-    found = judge(played.history)
+    found = judge(played.history, LIMITS)
     walked = _of_judgement(played, found)
     if walked.verdict is Verdict.FAIL:
         return walked
@@ -77,6 +87,18 @@ def judged(played: Played, harm: Harm | None = None) -> Walked:
     if harm is not None:
         return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm.told, cause=(OTHERS, harm.where))
     return walked
+
+
+def explained(failed: Walked, others: Sequence[Walked] = ()) -> Walked:
+    """A failure with the rules whose mistake would explain it; the first of them is told if it explains all.
+
+    others: walks that have failed for the same cause, which are longer and say more.
+    """
+    if failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)):
+        return failed
+    found = suspects(failed.played.history, [one.played.history for one in others[:MOST_OTHERS]])
+    rule = found[0].rule if found and found[0].whole else failed.rule
+    return replace(failed, rule=rule, suspects=found)
 
 
 def _of_judgement(played: Played, found: Judgement) -> Walked:

@@ -15,7 +15,7 @@ from rota.generate.lateness import Lateness
 from rota.generate.lines import in_memory
 from rota.generate.player import Coordinator
 from rota.generate.restarts import Restarts
-from rota.generate.settings import broker_config
+from rota.generate.settings import broker_config, looks_every_ms
 from rota.log.group_replay import Replay
 from rota.server.broker import HOST, CoordinatorFactory, Hooks, Server
 from rota.server.group_log import Answered, MemoryLog
@@ -75,7 +75,7 @@ def in_virtual_time(
     broker = _Broker(loop, asked, coordinator, wall_clock)
     loop.complete(broker.start())
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
-    terms = Terms(broker_config(settings), versions, restarts=alone)
+    terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings))
     node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
     found.restarts = Restarts(broker.end, broker.again)

@@ -14,7 +14,7 @@ from rota.generate.life import Life
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
-from rota.generate.verdicts import Walked, judged
+from rota.generate.verdicts import Walked, explained, judged
 
 R = TypeVar("R")
 
@@ -34,6 +34,9 @@ Judging = Callable[[Played, Harm | None], Awaitable[Walked]]
 """Judges what was played, and what polite members could not do after it."""
 
 
+Explaining = Callable[[Walked, Sequence[Walked]], Awaitable[Walked]]
+"""Looks which rules would explain a failure, with others that have the same cause."""
+
 Plans = Callable[[], Awaitable[Plan]]
 """Gives the next plan."""
 
@@ -41,6 +44,19 @@ Plans = Callable[[], Awaitable[Plan]]
 async def judged_here(played: Played, harm: Harm | None) -> Walked:
     """Judge in the loop that plays, which is late for it where time is real."""
     return judged(played, harm)
+
+
+async def explained_here(failed: Walked, others: Sequence[Walked]) -> Walked:
+    """Explain in the loop that plays."""
+    return explained(failed, others)
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who judges walks, and who explains those that fail."""
+
+    judging: Judging = judged_here
+    explaining: Explaining = explained_here
 
 
 def drawn_here(planner: Planner) -> Plans:
@@ -86,7 +102,7 @@ class Walks:
     judging: Judging = judged_here
     _groups: count[int] = field(default_factory=count)
     _under_way: dict[Stage, Plan] = field(default_factory=dict)
-    _over: deque[tuple[float, Plan]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
+    _over: deque[tuple[float, Played]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
 
     async def one(self, plan: Plan) -> Walked:
         """Play a plan in a group of its own, and see what it leaves behind. Errors: Died."""
@@ -111,7 +127,7 @@ class Walks:
             other.close()
         del self._under_way[stage]
         played = stage.played(plan)
-        self._over.append((asyncio.get_running_loop().time(), played.plan))
+        self._over.append((asyncio.get_running_loop().time(), played))
         return played, harm
 
     def suspects(self) -> list[Played]:
@@ -122,8 +138,12 @@ class Walks:
     def recent(self) -> list[Plan]:
         """Plans that may have done what has just happened: under way, as of `suspects`, or just over."""
         since = asyncio.get_running_loop().time() - RECENT
-        over = [plan for at, plan in reversed(self._over) if at > since]
+        over = [played.plan for at, played in reversed(self._over) if at > since]
         return [played.plan for played in self.suspects()] + over
+
+    def latest(self) -> Played:
+        """The walk that asked last: under way, or the last that is over."""
+        return next(iter(self.suspects()), None) or self._over[-1][1]
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
         """Play plans side by side; the verdicts in their order. Errors: Died."""
@@ -153,13 +173,15 @@ class Walks:
                     return
                 done(await self.one(plan))
 
-        restarting = asyncio.ensure_future(self._restart(seconds, restarts))
+        restarting = asyncio.ensure_future(self._restart(seconds, restarts, end))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
         await finished([*tasks, restarting], self.coordinator.life, stopped)
 
-    async def _restart(self, seconds: float, number: int) -> None:
-        """Restart the target so many times, by each of the signals in turn."""
+    async def _restart(self, seconds: float, number: int, end: float) -> None:
+        """Restart the target so many times, by each of the signals in turn; fewer where each takes long."""
         for one in range(number):
             await asyncio.sleep(seconds / (number + 1))
+            if asyncio.get_running_loop().time() > end:
+                return
             if self.coordinator.restarts is not None:
                 await self.coordinator.restarts.now(SIGNALS[one % len(SIGNALS)])

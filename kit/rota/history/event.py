@@ -101,17 +101,18 @@ class Kind(StrEnum):
     CLIENT_CLOSED = "client-closed"
     """The client was closed by its application."""
 
-    # Of frames. at: when the frame was whole. data: connection (number), correlation, api, version.
+    # Of frames. at: when the frame was whole. data: connection (number), broker, correlation, api, version.
     OPENED = "opened"
-    """data: connection, address (of the client)."""
+    """data: connection, broker (to which it leads), address (of the client)."""
     REQUEST = "request"
     """data also: fields (the body; bytes as {"base64": text}), bytes (base64, the frame without length)."""
     RESPONSE = "response"
     """As of a request, api and version of the request that it answers."""
     CLOSED = "closed"
-    """data: connection."""
+    """data: connection, broker."""
     GAP = "gap"
-    """Frames are missing: a capture that began late, was cut or lost packets. reason; data: connection."""
+    """Frames are missing: a capture that began late, was cut or lost packets. reason; data: connection,
+    broker."""
 
     # Of the offsets topic. data: partition, offset (of the record), producer_id where it is transactional.
     GROUP_STORED = "group-stored"

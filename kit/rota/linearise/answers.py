@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from rota.kernel import replace
+from rota.kernel import frozen, replace
 from rota.kernel.structs import Frozen, parts_of
 from rota.linearise.ids import is_unknown
 from rota.spec import JoinGroupReply, MemberMetadata, SyncGroupReply
@@ -39,6 +39,29 @@ LEADER_EPOCHS_SINCE = 5
 
 Reply = Any
 """A reply of any kind, once its kind is looked at."""
+
+
+@frozen
+class AnyAnswer(ReplyMessage):
+    """An answer of which no more is known than that it has one of these errors, or nothing at all."""
+
+    errors: frozenset[ErrorCode] = frozenset()
+
+    def agrees(self, seen: Any) -> bool:
+        """Whether an answer that was seen may be it."""
+        return not self.errors or any(one in self.errors for one in _errors_in(seen))
+
+
+def _errors_in(value: Any) -> Iterator[ErrorCode]:
+    """Every error that stands somewhere in an answer."""
+    if isinstance(value, ErrorCode):
+        yield value
+    elif isinstance(value, Frozen):
+        for part in parts_of(value):
+            yield from _errors_in(part)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _errors_in(part)
 
 
 def comparable(reply: ReplyMessage, version: int) -> ReplyMessage:
@@ -115,6 +138,9 @@ def agreements(wanted: Any, seen: Any, taken: Collection[str]) -> Iterator[Names
 def _agree(wanted: Any, seen: Any, names: Names, taken: Collection[str]) -> Iterator[Names]:
     if is_unknown(wanted):
         yield from _named(wanted, seen, names, taken)
+    elif isinstance(wanted, AnyAnswer):
+        if wanted.agrees(seen):
+            yield names
     elif isinstance(wanted, Frozen):
         if type(wanted) is type(seen):
             yield from _each(parts_of(wanted), parts_of(seen), names, taken)

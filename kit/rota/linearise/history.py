@@ -76,7 +76,8 @@ class History:
     Parameters: group_id; events, in the order of their times; profile and config, of the coordinator as far
     as they are known; lateness, how many seconds late the watcher itself was at most, measured while it
     watched; existed, whether the group may have been there before the first event (else it was not); looks,
-    whether the coordinator may have looked for what has expired meanwhile, as Kafka does every ten minutes.
+    whether the coordinator may have looked for what has expired meanwhile, as Kafka does every ten minutes;
+    looks_every, seconds between two such looks at most, where that is known, None where it is not.
     """
 
     group_id: str
@@ -86,6 +87,7 @@ class History:
     lateness: float = 0.05
     existed: bool = False
     looks: bool = False
+    looks_every: float | None = None
 
     @property
     def restarts(self) -> bool:

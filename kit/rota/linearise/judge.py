@@ -6,7 +6,8 @@ What it cannot see:
 - which of several orders happened, as long as one is allowed;
 - records that the log has failed to store, coordinators that move;
 - transactions: their commits are taken, their ends are not part of a history;
-- when offsets and groups expire: where they may have, what can only be so is undecided (`History.looks`);
+- when offsets and groups expire, where nobody knows how often is looked for them: where they may have, what
+  can only be so is undecided (`History.looks`);
 - the order of members and topics in lists, texts of errors, client ids and hosts;
 - the answer to FindCoordinator, which is about no group's state.
 """
@@ -34,6 +35,16 @@ EARLY = (0.03, 0.1, 0.3, 1.0)
 """Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
 
 
+def without_searches(events: Sequence[Event]) -> list[Event]:
+    """Events that are about the group's state: what is asked of FindCoordinator is not."""
+    apart = {
+        event.number
+        for event in events
+        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest)
+    }
+    return [event for event in events if getattr(event, "number", None) not in apart]
+
+
 def judge(history: History, limits: Limits | None = None) -> Judgement:
     """Whether the spec allows what was seen. Errors: HistoryError for a history that cannot be."""
     judge = Judge(
@@ -43,6 +54,7 @@ def judge(history: History, limits: Limits | None = None) -> Judgement:
         limits,
         existed=history.existed,
         looks=history.looks,
+        every=history.looks_every,
         restarts=history.restarts,
     )
     return judge.all(history.events)
@@ -64,13 +76,14 @@ class Judge:
         *,
         existed: bool = False,
         looks: bool = False,
+        every: float | None = None,
         restarts: bool = False,
     ) -> None:
         self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
-        self.run = Run(profile, config, self._strict, self._limits, restarts)
+        self.run = Run(profile, config, self._strict, self._limits, restarts, every)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []

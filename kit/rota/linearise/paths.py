@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from rota.linearise.judgement import Moment, OutOfTime
 from rota.linearise.states import State
 from rota.linearise.steps import Taken
+from rota.linearise.times import FOREVER
+from rota.linearise.words import timer_in_words
+
+LOOK, LOOK_IN_WORDS = "look", "what has expired is looked for"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,21 @@ class Patience:
     told: float
     told_early: float
     looks: bool = False
+
+    def too_late(self, low: float, latest: float) -> float:
+        """By how many seconds something is late that happens no earlier than this."""
+        return max(0.0, low - latest - self.told) if latest < FOREVER else 0.0
+
+    def overdue(self, state: State, at: float) -> OutOfTime | None:
+        """What time should have brought about longest ago, where something else happens."""
+        late = ((self.too_late(at, span.latest), timer) for timer, span in state.armed.items())
+        seconds, timer = max(late, default=(0.0, None))
+        look = 0.0 if state.look is None else self.too_late(at, state.look.due.latest)
+        if look > seconds:
+            return OutOfTime(LOOK, LOOK_IN_WORDS, look)
+        if timer is None or not seconds:
+            return None
+        return OutOfTime(f"timer.{timer.name}", timer_in_words(timer), seconds)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ from rota.linearise.answers import agreements, comparable
 from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
-from rota.linearise.paths import Enabled, Path, Patience, States
-from rota.linearise.states import FOREVER, NEVER, Span, State, with_ids_in_use
+from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States
+from rota.linearise.states import State, with_ids_in_use
 from rota.linearise.steps import Rules, Steps, Taken
+from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
+from rota.oracle.follow import Oracle
 from rota.spec import BrokerConfig, Call, JoinGroupReply, JoinGroupRequest, Profile
 from rota.spec.messages import ReplyMessage
 
@@ -37,7 +39,7 @@ class HistoryError(ValueError):
 
 
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits; follows, as of `Steps`.
+    """The states along a history. Parameters: as of a history and of `Steps`; patience; limits.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
@@ -51,6 +53,8 @@ class Run:
         patience: Patience,
         limits: Limits,
         follows: bool = False,
+        every: float | None = None,
+        oracle: Oracle | None = None,
     ) -> None:
         self.states: States = {State(): None}
         self.most = 1
@@ -58,7 +62,7 @@ class Run:
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config, follows)
+        self._steps = Steps(profile, config, follows, every, oracle=oracle)
         self._patience = patience
         self._limits = limits
         self._calls: dict[int, Call] = {}
@@ -295,7 +299,7 @@ class Run:
         """Whether nothing is left that must have happened before some moment."""
         must = at - self._patience.slack
         return (
-            all(span.latest >= must for span in state.armed.values())
+            all(span.latest >= must for span in state.due)
             and not (state.line and state.line[0].since.latest < must)
             and not any(self._begun(state, n) < must and n not in self._steps.lost for n in state.pending)
         )
@@ -318,7 +322,9 @@ class Run:
         for one in self._enabled(state, now):
             if not self._possible(state, one.low):
                 continue  # something else had to happen before
-            late = OutOfTime(one.kind, one.what, one.out) if one.out else self._overdue(state, one.low)
+            late = (
+                OutOfTime(one.kind, one.what, one.out) if one.out else self._patience.overdue(state, one.low)
+            )
             for taken in one.taken:
                 self._note_answers(state, taken)
                 moment = Moment(one.low, one.what, taken.rules, state.name)
@@ -327,7 +333,7 @@ class Run:
     def _enabled(self, state: State, now: float) -> Iterator[Enabled]:
         """What may happen."""
         slack = self._patience.slack
-        first_due = min((span.latest for span in state.armed.values()), default=FOREVER)
+        first_due = min((span.latest for span in state.due), default=FOREVER)
         until = min(now, first_due + slack)  # a timer that is still armed then has not been due
         for number in sorted(state.pending)[: self._width]:
             low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
@@ -335,27 +341,41 @@ class Run:
                 span = self._span(max(self._closed, self.sent[number].at), min(until, latest + slack))
                 taken = self._steps.take(state, number, self._call(number), span, slack)
                 yield Enabled(
-                    "request", f"{self.about(number)} is taken", low, taken, self._too_late(low, latest)
+                    "request",
+                    f"{self.about(number)} is taken",
+                    low,
+                    taken,
+                    self._patience.too_late(low, latest),
                 )
         if state.line:
             since = state.line[0].since
             span = self._span(max(self._closed, since.earliest), min(until, since.latest + slack))
             taken = self._steps.log_answers(state, span)
-            yield Enabled("log", "the log answers", state.low, taken, self._too_late(state.low, since.latest))
+            yield Enabled(
+                "log", "the log answers", state.low, taken, self._patience.too_late(state.low, since.latest)
+            )
         if self._patience.looks and state.group is not None and not state.looked:
             span = self._span(max(self._closed, state.low), until)
-            yield Enabled(
-                "look", "what has expired is looked for", state.low, self._steps.look(state, span), 0
-            )
+            yield Enabled(LOOK, LOOK_IN_WORDS, state.low, self._steps.look(state, span), 0)
+        if state.look is not None:
+            yield from self._looks(state, state.look.due, until, now)
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
             if low <= now:
                 earliest = min(until, max(self._closed, due.earliest))
                 span = self._span(earliest, until)
                 out = min(0.0, now - due.earliest + self._patience.told_early)
-                out = out or self._too_late(low, due.latest)
+                out = out or self._patience.too_late(low, due.latest)
                 fired = self._steps.fire(state, timer, span)
                 yield Enabled(f"timer.{timer.name}", timer_in_words(timer), low, fired, out)
+
+    def _looks(self, state: State, due: Span, until: float, now: float) -> Iterator[Enabled]:
+        """What has expired may be looked for, and found."""
+        low = max(state.low, due.earliest - self._patience.early)
+        if low <= now:
+            span = self._span(min(until, max(self._closed, due.earliest)), until)
+            found = self._steps.finds(state, span, self._patience.slack)
+            yield Enabled(LOOK, LOOK_IN_WORDS, low, found, self._patience.too_late(low, due.latest))
 
     def _span(self, earliest: float, latest: float) -> Span:
         grain = self._limits.grain
@@ -363,18 +383,6 @@ class Run:
             return Span(earliest, latest)
         first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
         return Span(first, ceil(latest / grain) * grain)
-
-    def _overdue(self, state: State, at: float) -> OutOfTime | None:
-        """The timer that should have been due longest, where something else happens."""
-        late = ((self._too_late(at, span.latest), timer) for timer, span in state.armed.items())
-        seconds, timer = max(late, default=(0.0, None))
-        if timer is None or not seconds:
-            return None
-        return OutOfTime(f"timer.{timer.name}", timer_in_words(timer), seconds)
-
-    def _too_late(self, low: float, latest: float) -> float:
-        """By how many seconds something is late that happens no earlier than this."""
-        return max(0.0, low - latest - self._patience.told) if latest < FOREVER else 0.0
 
     def _note_answers(self, state: State, one: Taken) -> None:
         for number, owed in one.state.owed.items():

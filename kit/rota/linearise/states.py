@@ -7,34 +7,27 @@ of one interval might be told apart.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from rota.kernel import FrozenMap, frozen, replace
 from rota.linearise.ids import is_unknown
+from rota.linearise.looks import Look
+from rota.linearise.times import FOREVER, NEVER, Span
 from rota.oracle.offsets_follow import Kept, Told, Waiting
 from rota.spec import Arm, Group, GroupRecord, RecordKind, Spec, Timer
 from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets
 
-NEVER = float("-inf")
-FOREVER = float("inf")
-
 UNKNOWN_MS = -1
 """The session timeout of a member whose own nobody told: its session may run out at any time, or never, and
 so may a join phase that waits for it."""
 
-
-@frozen
-class Span:
-    """When something happens: no earlier and no later. Of a timer: when it is due."""
-
-    earliest: float
-    latest: float
-
-
 AT_ANY_TIME = Span(NEVER, FOREVER)
 """Of a timer that may be due now, later or never."""
+
+ANY_DELAY = -(2**63)
+"""The delay of a timer that may be due at any moment from its arming on, or never."""
 
 
 @frozen
@@ -68,7 +61,8 @@ class State:
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
     readers, since the log may not have it; looked: whether what has expired was looked for; stored: what the
-    log has of the group, where it is followed.
+    log has of the group, where it is followed; look: the next one for what has expired that finds something,
+    where such looks are followed.
     """
 
     group: Group | None = None
@@ -82,11 +76,19 @@ class State:
     veiled: float = NEVER
     looked: bool = False
     stored: GroupRecord | None = None
+    look: Look | None = None
 
     @property
     def name(self) -> str:
         """The group's state, "absent" without a group."""
         return "absent" if self.group is None else self.group.state.value
+
+    @property
+    def due(self) -> Iterator[Span]:
+        """When that is due which time alone brings about."""
+        yield from self.armed.values()
+        if self.look is not None:
+            yield self.look.due
 
     @property
     def kept(self) -> Kept:
@@ -130,6 +132,8 @@ def after(
 
 def _due(effect: Arm, group: Group | None, span: Span) -> Span:
     """When a timer is due that is armed in the group as it was."""
+    if effect.delay_ms == ANY_DELAY:
+        return Span(span.earliest, FOREVER)
     waits_for_all = effect.timer.name == TimerKind.JOIN.value
     if effect.delay_ms == UNKNOWN_MS or (waits_for_all and _has_unknown(group)):
         return AT_ANY_TIME

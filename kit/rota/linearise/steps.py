@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
-from rota.linearise.states import Span, State, after
+from rota.linearise.looks import finds_from, moments, next_look
+from rota.linearise.states import State, after
+from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
 from rota.spec import (
@@ -24,7 +26,7 @@ from rota.spec import (
     Timer,
 )
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
-from rota.spec.offset_state import GroupForgotten, RetentionCheck
+from rota.spec.offset_state import GroupForgotten, Offsets, RetentionCheck
 
 REMEMBERED = 100_000
 """Steps of the spec that are kept, for the next state in which the same is asked."""
@@ -43,18 +45,22 @@ class Taken:
 
 @dataclass(eq=False)
 class Steps:
-    """The spec, asked about states. follows: whether what the log has is followed, for a restart; lost:
-    numbers of the requests whose connection has ended.
+    """The spec, asked about states. follows: whether what the log has is followed, for a restart; every:
+    seconds between two looks for what has expired, None where they are not followed; lost: numbers of the
+    requests whose connection has ended; oracle: who is asked, if not the spec as it is.
     """
 
     profile: Profile
     config: BrokerConfig
     follows: bool = False
+    every: float | None = None
     lost: set[int] = field(default_factory=set)
+    oracle: Oracle | None = None
 
     def __post_init__(self) -> None:
-        self._oracle = Oracle(self.config, self.profile)
+        self._oracle = self.oracle or Oracle(self.config, self.profile)
         self._known: dict[Hashable, Known] = {}
+        self._expiring: dict[Hashable, int | None] = {}
 
     def copied(self) -> Steps:
         """The same spec, asked about others' connections; what is remembered of it is shared."""
@@ -105,6 +111,17 @@ class Steps:
         if group is not None:
             steps = self._grouped(state, (group, check), lambda spec: spec.retention(group, check), span)
             yield from (Taken(replace(one.state, looked=True), one.rules) for one in steps)
+
+    def finds(self, state: State, span: Span, unsure: float) -> Iterator[Taken]:
+        """What has expired is looked for, and something is found. unsure: as of `moments`."""
+        group = state.group
+        if group is None:
+            return
+        for now_ms in moments(state.offsets, span, unsure):
+            check = RetentionCheck(now_ms)
+            for one in self._grouped(state, (group, check), partial(_looked, group, check), span):
+                if one.state.group != group or one.state.line != state.line:
+                    yield one
 
     def restart(self, state: State, span: Span) -> Iterator[Taken]:
         """The coordinator is gone, and another one has read its log."""
@@ -167,16 +184,30 @@ class Steps:
         for step, rules in self._asked(key, ask):
             if not step.offsets:
                 told = Told(step.group, state.offsets, (), step.replies, step.timers, step.rules)
-                yield Taken(after(self.spec, state, told, step.records, span, self.lost, self.follows), rules)
+                yield Taken(self._after(state, told, span, step.records), rules)
                 continue
             kept, one = state.kept, step
             found = self._oracle.outcomes(lambda spec: outcomes(spec, kept, state.group, (one,)))  # noqa: B023
             for told in found:
                 more = tuple(dict.fromkeys((*rules, *self._rules(told))))
-                yield Taken(after(self.spec, state, told, step.records, span, self.lost, self.follows), more)
+                yield Taken(self._after(state, told, span, step.records), more)
 
-    def _after(self, state: State, told: Told, span: Span) -> State:
-        return after(self.spec, state, told, (), span, self.lost, self.follows)
+    def _after(self, state: State, told: Told, span: Span, records: Iterable[GroupRecord] = ()) -> State:
+        found = after(self.spec, state, told, records, span, self.lost, self.follows)
+        if self.every is None:
+            return found
+        since = self._finds_from(found.group, found.offsets)
+        line = [one.item for one in found.line]
+        return replace(found, look=next_look(state.look, since, span, self.every, line))
+
+    def _finds_from(self, group: Group | None, offsets: Offsets) -> int | None:
+        """As of `finds_from`."""
+        key = (group, offsets)
+        if key not in self._expiring:
+            if len(self._expiring) >= REMEMBERED:
+                self._expiring.clear()
+            self._expiring[key] = finds_from(self.spec, group, offsets)
+        return self._expiring[key]
 
     def _asked(self, key: Hashable, ask: Callable[[Spec], tuple[Step, ...]]) -> Known:
         if key not in self._known:
@@ -198,6 +229,10 @@ def _in_log(record: GroupRecord) -> GroupRecord | None:
 
 def _handled(group: Group | None, call: Call, spec: Spec) -> tuple[Step, ...]:
     return spec.handle(group, call)
+
+
+def _looked(group: Group, check: RetentionCheck, spec: Spec) -> tuple[Step, ...]:
+    return spec.retention(group, check)
 
 
 def _with_id(state: State, fresh_id: str) -> State:

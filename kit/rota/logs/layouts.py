@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rota.reading.errors import ReadingError
@@ -25,10 +25,21 @@ LIBRDKAFKA = re.compile(
 
 LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b\]?:? +(?P<message>.*)", re.DOTALL)
 
-_LOGGER = re.compile(r" \([\w$]+(?:\.[\w$]+)+\)\s*\Z")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What makes a terminal write in colours."""
+
+_LOGGER = re.compile(r" \([\w$]+(?:\.[\w$]+)+\)[\s\"]*\Z")
+"""The logger's name, and behind it the end of a text in a table of comma-separated values."""
+
+_WHOLE = re.compile(r"\{\"|^\s*\[\s*[\[{]")
+"""Where JSON begins that may have messages in it."""
 
 _MESSAGES = ("message", "msg", "MESSAGE", "log", "@message", "textPayload", "line", "body")
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "asctime", "date", "datetime", "@t")
+
+
+_PART_OF_JSON = re.compile(rf"\s*\"(?:{'|'.join(_MESSAGES)})\"\s*:\s*(\"(?:[^\"\\]|\\.)*\"),?\s*")
+"""A message by itself on a line of JSON that is written over several."""
 
 
 class Found(NamedTuple):
@@ -41,27 +52,55 @@ class Found(NamedTuple):
 
 def bare(message: str) -> str:
     """A message without the logger's name that Kafka's layout has behind it."""
-    if message.endswith(")") and (found := _LOGGER.search(message, max(0, len(message) - 200))):
+    if message.endswith((")", '"')) and (found := _LOGGER.search(message, max(0, len(message) - 200))):
         return message[: found.start()]
     return message.rstrip()
 
 
-def of_json(text: str) -> Found | None:
-    """The message in a line of JSON, whatever stands before that; None where it is none."""
-    start = text.find('{"')
-    if start < 0 or not text.rstrip().endswith("}"):
-        return None
+def of_json(text: str) -> list[Found]:
+    """The messages in a line of JSON, whatever stands before that; none where it is none.
+
+    A whole answer of a store of logs may be a line, or each of its texts one.
+    """
+    if '"' not in text:
+        return []
+    whole = _WHOLE.search(text)
+    if whole is None or not text.rstrip().endswith(("}", "]")):
+        part = _PART_OF_JSON.fullmatch(text)
+        return [] if part is None else [Found(json.loads(part[1], strict=False))]
     try:
-        values = json.loads(text[start:])
+        values = json.loads(text[whole.start() :])
     except (ValueError, RecursionError):
-        return None
+        return []
+    return [found._replace(before=text[: whole.start()]) for found in _messages(values)]
+
+
+def _messages(values: Any) -> Iterator[Found]:
+    """Every message in a value of JSON, in order, with its time where that stands beside it."""
+    left = [values]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            message = _message(one)
+            if message is not None:
+                yield Found(message, at=_time(one))
+            else:
+                left += reversed(one.values())
+        elif isinstance(one, list):
+            if len(one) == 2 and all(isinstance(text, str) for text in one) and one[0].isdecimal():
+                yield Found(one[1], at=_seconds(one[0]))  # as Loki answers
+            else:
+                left += reversed(one)
+
+
+def _message(values: Mapping[str, Any]) -> str | None:
     message = next((one for key in _MESSAGES if isinstance(one := values.get(key), str)), None)
     if message is None and isinstance(values.get("MESSAGE"), list):  # journald writes bytes so
         try:
-            message = bytes(values["MESSAGE"]).decode("utf-8", "backslashreplace")
+            return bytes(values["MESSAGE"]).decode("utf-8", "backslashreplace")
         except (TypeError, ValueError):
             return None
-    return None if message is None else Found(message, text[:start], _time(values))
+    return message
 
 
 def _time(values: Mapping[str, Any]) -> str | float | None:
@@ -75,11 +114,20 @@ def _time(values: Mapping[str, Any]) -> str | float | None:
         elif "__REALTIME_TIMESTAMP" in values:
             at = float(values["__REALTIME_TIMESTAMP"]) / 1e6
         else:
-            at = float(values.get("timeMillis", at))
-            at = at / 1e3 if at > 1e11 else at
+            return _seconds(values.get("timeMillis", at))
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
     return at if math.isfinite(at) else None
+
+
+def _seconds(at: Any) -> float | None:
+    """Seconds of a number of seconds, or of thousandths, millionths or billionths of them."""
+    try:
+        number = float(at)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    parts = next((10**power for power in (9, 6, 3) if number > 10 ** (power + 8)), 1)
+    return number / parts if math.isfinite(number) else None
 
 
 _CONVERSION = re.compile(r"%(?:-?\d*(?:\.-?\d+)?)([A-Za-z]+|%)(?:\{[^}]*\})*")

@@ -28,6 +28,9 @@ _PARTITION = re.compile(r"topic=__consumer_offsets partition=(\d{1,19})")
 _BYTES = re.compile(rb'"MESSAGE"\s*:\s*\[')
 """journald's JSON has messages with colours as lists of bytes."""
 
+_HOLES = re.compile(rb"\0{8,}")
+"""What is in a file that was cut while it was written to, or had not reached the disk when the power went."""
+
 _SIGNS = (
     b'"__REALTIME_TIMESTAMP"',
     b"[GroupCoordinator",
@@ -51,6 +54,7 @@ class Logs:
 
     def recognises(self, name: str, head: bytes) -> bool:
         """Whether Kafka's or librdkafka's marks stand in it, or lines with a time and a level."""
+        head = _HOLES.sub(b"", head)
         if b"\0" in head:
             return False
         return any(sign in head for sign in _SIGNS) or _LINE_OF_A_LOG.search(head) is not None
@@ -92,9 +96,11 @@ class Reading:
         """The events of a line. at: its time as JSON around it tells it."""
         if self._settings is not None and (yield from self._more_settings(text)):
             return
-        found = layouts.of_json(text)
-        if found is not None:
-            yield from self._inner(found, at)
+        if "\x1b" in text:
+            text = layouts.COLOURS.sub("", text)
+        if messages := layouts.of_json(text):
+            for found in messages:
+                yield from self._inner(found, at)
             return
         tag = layouts.TAG.search(text)
         if tag is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from rota.history import Kind
 from rota.logs.patterns import Sentences, Table, sentences
 
+_FULL = (Kind.REFUSED, {"api": "JoinGroup", "reason": "GROUP_MAX_SIZE_REACHED"})
+"""Lines of rota's own: Kafka's log has no word of it."""
+
 _LINES: Sentences = {
     "Preparing to rebalance group {group} in state {state} with old generation {generation} and {members}"
     " members (reason: {reason})": Kind.PREPARING,
@@ -37,6 +40,14 @@ _LINES: Sentences = {
     ),
     "Group {group} removed dynamic members who have not joined: {removed}": Kind.NOT_REJOINED,
     "Group {group} removed members who have not sent their SyncGroup: {removed}": Kind.NOT_SYNCED,
+    "Dynamic member with unknown member id joins group {group} in state {state}: client {client} is refused,"
+    " group.max.size is reached": _FULL,
+    "Static (instance id {instance}) member with unknown member id joins group {group} in state {state}:"
+    " client {client} is refused, group.max.size is reached": _FULL,
+    "Dynamic member {member} joins group {group} in state {state}: it is refused, group.max.size is"
+    " reached": _FULL,
+    "Static (instance id {instance}) member {member} joins group {group} in state {state}: it is refused,"
+    " group.max.size is reached": _FULL,
     "Loading group metadata for {group} with generation {generation} and {members} members": Kind.LOADED,
     "Unloading group metadata for {group} with generation {generation} and {members} members": Kind.UNLOADED,
 }

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
+from rota.conformance.connections.connection import Closed, Connection, Garbage, NotAdmitted, NotListening
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.connections.security import beside
 from rota.history import Event
@@ -250,6 +250,8 @@ class _Cluster:
         except (Closed, Garbage, NotListening, _NotNow) as error:
             if node in self._connections:
                 self._connections.pop(node)[0].close()
+            if isinstance(error, NotAdmitted) and not self._found:
+                raise TopicUnreadable(f"{error}; look at what --command-config says") from error
             if isinstance(error, NotListening):
                 raise _NotNow(str(error), there=False) from error
             raise _NotNow(f"{node[0]}:{node[1]}: {error}") from error

@@ -32,4 +32,4 @@ class EventLines:
             try:
                 yield event_of(line)
             except LineError as error:
-                source.quarantine(str(error))
+                source.quarantine("the last line is cut off" if source.is_cut else str(error))

@@ -23,6 +23,8 @@ HEAD = 64 << 10
 
 STDIN = "-"
 
+KNOWN = "a log, a recording, a capture or the offsets topic"
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -118,7 +120,7 @@ def _found(path: str, readers: Sequence[Reader], tally: Tally) -> Iterator[Found
     elif Path(path).is_dir():
         below = [*_below(Path(path), readers, tally)]
         if not below:
-            raise ReadingError(f"nothing below {path} is known; {_remedy(readers)}")
+            raise _nothing_below(path, readers, tally)
         yield from below
     else:
         opened = open_path(Path(path))
@@ -159,8 +161,18 @@ def _file(part: Part, readers: Sequence[Reader]) -> Found:
     for reader in readers:
         if reader.recognises(name, part.head):
             return Found(part, reader)
-    what = f"{part.name} is empty" if not part.head else f"nobody knows what {part.name} is"
-    raise ReadingError(f"{what}; {_remedy(readers)}")
+    remedy = _remedy(readers)
+    if not part.head:
+        raise ReadingError(f"{part.name} is empty; give another, or {remedy}")
+    raise ReadingError(f"{part.name} does not look like {KNOWN}; if it is one, {remedy}")
+
+
+def _nothing_below(path: str, readers: Sequence[Reader], tally: Tally) -> ReadingError:
+    met = tally.skipped
+    if not met:
+        return ReadingError(f"there is no file in {path}; give a folder with {KNOWN}")
+    met_there = f"{len(met):,} files, as {met[0]}" if len(met) > 1 else met[0]
+    return ReadingError(f"nothing in {path} looks like {KNOWN} ({met_there}); if it is, {_remedy(readers)}")
 
 
 def _remedy(readers: Sequence[Reader]) -> str:

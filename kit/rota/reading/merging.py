@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from rota.history import Event, Kind
+from rota.history import Event, Kind, Source
 from rota.reading.errors import ReadingError
 from rota.reading.finding import sources
 from rota.reading.options import ReadOptions
@@ -17,6 +17,8 @@ from rota.reading.tally import Tally
 Placed = tuple[float, int, int, Event]
 
 AS_FOUND = ReadOptions()
+
+_OF_LOGS = (Source.BROKER_LOG, Source.CLIENT_LOG)
 
 
 def read(
@@ -63,6 +65,9 @@ def _counted(events: Iterator[Event], tally: Tally) -> Iterator[Event]:
         tally.events += 1
         if event.kind is Kind.UNREAD:
             tally.unread += 1
+            tally.unknown += event.source in _OF_LOGS
+        if event.at is None and event.source in _OF_LOGS:
+            tally.without_time(event.origin)
         yield event
 
 

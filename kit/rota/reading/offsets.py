@@ -101,7 +101,7 @@ def _quarantined(events: Iterator[Event], source: OpenSource) -> Iterator[Event]
                 source.quarantine(event.reason, event.origin)
             yield event
     except TopicUnreadable as error:
-        raise ReadingError(str(error)) from error
+        raise ReadingError(str(error), error.there) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise ReadingError(f"cannot read {source.name}: {reason}; give a folder that can be read") from error

@@ -27,8 +27,10 @@ FOREIGN = {
     b"\x28\xb5\x2f\xfd": ("packed with zstd", "zstd -dc"),
     b"\x04\x22\x4d\x18": ("packed with lz4", "lz4 -dc"),
     b"PK\x03\x04": ("a zip archive", "unzip -p"),
+    b"\xff\xfe": ("text in UTF-16, as PowerShell writes it", "iconv -f utf-16 -t utf-8"),
+    b"\xfe\xff": ("text in UTF-16", "iconv -f utf-16 -t utf-8"),
 }
-"""First bytes → what it is, what unpacks it: the standard library has nothing for it."""
+"""First bytes → what it is, and the command that makes of it what can be read."""
 
 
 class Contents(io.RawIOBase):
@@ -64,9 +66,7 @@ def open_path(path: Path) -> Contents:
     try:
         raw = path.open("rb")
     except OSError as error:
-        raise ReadingError(
-            f"cannot read {path}: {error.strerror}; give the path of a file or folder"
-        ) from None
+        raise _unreadable(str(path), error) from None
     return contents(str(path), raw)
 
 
@@ -75,13 +75,17 @@ def contents(name: str, raw: BinaryIO) -> Contents:
     try:
         first = cast(io.BufferedReader, raw).peek(8)[:8]
     except OSError as error:
-        raise ReadingError(
-            f"cannot read {name}: {error.strerror}; give the path of a file or folder"
-        ) from None
+        raise _unreadable(name, error) from None
     for magic, (what, command) in FOREIGN.items():
         if first.startswith(magic):
-            raise ReadingError(f"{name} is {what}; unpack it: `{command} {name} | rota … -`")
+            raise ReadingError(f"{name} is {what}; pipe it: `{command} {name} | rota … -`")
     for magic, unpacked in PACKED.items():
         if first.startswith(magic):
             return Contents(unpacked(raw))
     return Contents(raw)
+
+
+def _unreadable(name: str, error: OSError) -> ReadingError:
+    forbidden = isinstance(error, PermissionError)
+    remedy = "let it be read, as by `sudo`" if forbidden else "give the path of a file or folder"
+    return ReadingError(f"cannot read {name}: {error.strerror}; {remedy}")

@@ -43,7 +43,8 @@ class OpenSource:
     """A source. Read it once, by `lines` or by `stream`.
 
     name: as people know it; path: of the file (the newest of those that were rotated) or folder, None for
-    standard input; options: as given; tally: what was met.
+    standard input; options: as given; tally: what was met; is_cut: whether the line that `lines` gave last
+    has no end, as where a writer was killed.
     """
 
     def __init__(self, name: str, parts: Sequence[Part], options: ReadOptions, tally: Tally) -> None:
@@ -53,6 +54,7 @@ class OpenSource:
         self._parts = parts
         self._part = name
         self._line = 0
+        self.is_cut = False
 
     @property
     def path(self) -> Path | None:
@@ -74,6 +76,7 @@ class OpenSource:
             opened = self._opened(part)
             for line in _lines(opened, part.head):
                 self._line += 1
+                self.is_cut = not line.endswith(b"\n")
                 if len(line) < MOST_BYTES:
                     yield line.rstrip(b"\r\n")
                 else:

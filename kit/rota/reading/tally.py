@@ -21,12 +21,15 @@ class Tally:
     """How much was read. Kept while `read` is followed; whole when that has ended.
 
     sources: what was read → the name of its reader; events: all of them; unread: those among them of the
-    kind UNREAD; quarantined: reason → where and how often; skipped: files in folders that no reader knows.
+    kind UNREAD, unknown: those of logs among these; untimed: events of logs whose time was not found;
+    quarantined: reason → where and how often; skipped: files in folders that no reader knows.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
     events: int = 0
     unread: int = 0
+    unknown: int = 0
+    untimed: Quarantined | None = None
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
@@ -38,6 +41,13 @@ class Tally:
             known.number += 1
         else:
             self.quarantined[reason] = Quarantined(origin)
+
+    def without_time(self, origin: str) -> None:
+        """A line at `origin` tells something, and when that was is not known."""
+        if self.untimed is None:
+            self.untimed = Quarantined(origin)
+        else:
+            self.untimed.number += 1
 
     @property
     def broken(self) -> int:

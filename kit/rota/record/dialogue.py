@@ -67,13 +67,14 @@ class Dialogue:
     """A connection's frames, in the order in which they are seen.
 
     Of each frame its beginning is given first (`ask_begins`, `answer_begins`), then the whole of it where
-    that is wanted (`asked`, `answered`). number: of the connection; address: of its client, if
-    known; now: see `Now`; tell: takes the events.
+    that is wanted (`asked`, `answered`). number: of the connection; broker: to which it leads; address: of
+    its client, if known; now: see `Now`; tell: takes the events.
     """
 
     def __init__(
         self,
         number: int,
+        broker: tuple[str, int],
         address: tuple[str, int] | None,
         now: Now,
         tell: Callable[[Event], None],
@@ -83,6 +84,7 @@ class Dialogue:
         self._number, self._now, self._take, self._counted = number, now, tell, counted
         self._redactor = redactor
         self._host = self._shown(address[0]) if address else ""
+        self._broker = f"{self._shown(broker[0])}:{broker[1]}"
         self._waiting: dict[int, deque[Asked]] = {}
         self._unanswered: deque[Asked] = deque()
         self._order = 0
@@ -248,7 +250,7 @@ class Dialogue:
 
     def _tell(self, kind: Kind, data: dict[str, Any], **texts: Any) -> None:
         at, origin = self._now()
-        data = {"connection": self._number} | data
+        data = {"connection": self._number, "broker": self._broker} | data
         self._take(Event(at, Source.FRAMES, origin, kind, host=self._host, data=data, **texts))
 
     def _shown(self, text: str) -> str:

@@ -36,8 +36,8 @@ class House(Protocol):
     def elsewhere(self, host: str) -> Elsewhere:
         """Where a client is led to that has reached the proxy at this host."""
 
-    def dialogue(self, client: Place) -> Dialogue:
-        """What is told of a new connection."""
+    def dialogue(self, client: Place, broker: Place) -> Dialogue:
+        """What is told of a new connection between these."""
 
     def moment(self) -> None:
         """Something has come: what is told from now on was seen now."""
@@ -148,7 +148,8 @@ class Link:
         kept_alive(transport)
         client.lost = self._client_lost
         self._house.moment()
-        self._dialogue = self._house.dialogue(transport.get_extra_info("peername")[:2])
+        client_place = transport.get_extra_info("peername")[:2]
+        self._dialogue = self._house.dialogue(client_place, self._broker_place)
         self._elsewhere = self._house.elsewhere(transport.get_extra_info("sockname")[0])
         self._connecting = asyncio.get_running_loop().create_task(self._connect(transport))
 

@@ -91,10 +91,10 @@ class Proxy:
 
         return place
 
-    def dialogue(self, client: Place) -> Dialogue:
-        """What is told of a new connection."""
+    def dialogue(self, client: Place, broker: Place) -> Dialogue:
+        """What is told of a new connection between these."""
         number = self.counted.connections + 1
-        return Dialogue(number, client, self._now, self._take, self.counted, self._redactor)
+        return Dialogue(number, broker, client, self._now, self._take, self.counted, self._redactor)
 
     def moment(self) -> None:
         """Something has come: what is told from now on was seen now."""

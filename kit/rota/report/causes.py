@@ -1,9 +1,9 @@
 """Failures grouped by their first causes: one rule each, and what else breaks because of it.
 
 Of a case that deviates its evidence is how it deviated first: the target's last words, or which error was
-required and which answer came to what sort of request. Cases with the same evidence have the same cause, and
-its rule is that of the simplest of them. What could not be judged since a rule is broken in the steps that
-lead to it belongs to that rule's cause. Nothing here depends on the order of the results.
+required and which answer, or death, came to what sort of request. Cases with the same evidence have the same
+cause, and its rule is that of the simplest of them. What could not be judged since a rule is broken in the
+steps that lead to it belongs to that rule's cause. Nothing here depends on the order of the results.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rota.conformance.dialogues.transcript import with_names
 from rota.conformance.results import DEVIATION_VERDICT, CaseResult, Verdict
 from rota.report.format import counted
 from rota.spec import RULES
+from rota.wire.error_codes import ERROR_CODES
 
 BROKEN = (Verdict.DIED, *DEVIATION_VERDICT.values())
 """Verdicts of cases that deviate, the worst first, whether or not a list knows of them."""
@@ -37,6 +38,7 @@ Key = tuple[str, bool]
 """The rule of a cause, and whether the target dies of it."""
 
 _ERROR = re.compile(r"\b[A-Z][A-Z_]+(?= \(\d+\))|\bNONE\b")
+_NAME = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _ANSWERED = re.compile(r"(?:no answer to )?([A-Z][A-Za-z]+)\b")
 _MEMBER_ID = re.compile(r'member_id (""|")?')
 _INSTANCE = re.compile(r'\binstance "|group_instance_id "')
@@ -172,10 +174,17 @@ class _Grouping:
 
 
 def _requests(result: CaseResult) -> int:
-    """Requests of a dialogue; how a group forms depends on whose request is first, and counts as one."""
+    """Requests of a dialogue; how a group forms depends on whose request is first, and counts as one.
+
+    So does what is asked again and again: how often depends on the time that each takes.
+    """
     folded = {number for fold in result.folds for number in range(fold.first, fold.last)}
-    sent = [number for number, line in enumerate(result.lines) if line.mark == "→"]
-    return len([number for number in sent if number not in folded]) + len(result.folds)
+    sent = {
+        (line.who, line.text)
+        for number, line in enumerate(result.lines)
+        if line.mark == "→" and number not in folded
+    }
+    return len(sent) + len(result.folds)
 
 
 def _sentence(rule: str) -> str:
@@ -194,16 +203,18 @@ def _needed(deviating: Sequence[CaseResult]) -> str:
 def evidence(result: CaseResult) -> Evidence:
     """How a case deviated first.
 
-    For a death the last words. Where one error was required and another one came the API does not matter: a
-    broker has one place that says so. What is required in vain of a request is told apart by its API and by
-    who asks: somebody without an id, with a strange one, or a member. That an answer without an error does
-    not come, or comes when it should not, says little, so there the steps before must be the same too. All
-    else speaks for the case's own rule alone.
+    For a death the last words; but where a request was to be refused, that request: what becomes of a target
+    that takes what it should not may depend on what its memory holds. Where one error was required and
+    another one came the API does not matter: a broker has one place that says so. What is required in vain of
+    a request is told apart by its API and by who asks: somebody without an id, with a strange one, or a
+    member. That an answer without an error does not come, or comes when it should not, says little, so there
+    the steps before must be the same too. All else speaks for the case's own rule alone.
     """
-    if result.deviation is Verdict.DIED:
-        return "died", _VARIES.sub("#", result.actual)
     wanted, got = _outcome(result.expected), _outcome(result.actual)
     api, asked = _asked(result)
+    if result.deviation is Verdict.DIED:
+        error = _to_be_refused_with(result)
+        return ("died", error, api, asked) if error else ("died", _VARIES.sub("#", result.actual))
     if not wanted or not got or wanted == got:
         return "rule", result.case.rule
     if NONE not in (wanted, got) and SILENCE not in (wanted, got):
@@ -211,6 +222,16 @@ def evidence(result: CaseResult) -> Evidence:
     if {wanted, got} == {NONE, SILENCE}:
         return api, asked, wanted, got, *_steps(result)
     return api, asked, wanted, got
+
+
+def _to_be_refused_with(result: CaseResult) -> str:
+    """The error that was required of a target that died, else that of the case's rule; empty where none is.
+
+    Where it dies before the answer is due, what was required of it was any answer.
+    """
+    wanted = _outcome(result.expected)
+    found = [wanted, *_NAME.findall(result.case.requirement)]
+    return next((error for error in found if error in ERROR_CODES and error != NONE), "")
 
 
 def _lacking(result: CaseResult) -> Evidence:

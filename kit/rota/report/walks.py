@@ -25,6 +25,12 @@ COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTE
 RESTARTED = frozenset({"loading.load"})
 """Rules that walks come to where they restart the target."""
 
+EXPIRED = frozenset(slug for slug in RULES if slug.startswith("expiry."))
+"""Rules that walks come to where the target looks often enough for what has expired."""
+
+TOLD = 3
+"""Rules that are told which would explain a failure."""
+
 IN_FULL = 5
 """How many causes are told with their dialogues, which fill a screen each."""
 
@@ -37,7 +43,7 @@ NOT_WALKED: Mapping[str, str] = {
     **dict.fromkeys(
         ("persistence.creation-stored", "timers.session-ignored"), "a change that the wire shows nothing of"
     ),
-    **{slug: "minutes in which offsets expire" for slug in RULES if slug.startswith("expiry.")},
+    **dict.fromkeys(sorted(EXPIRED), "a target that looks every few seconds for what has expired"),
     "timers.new-member-expired": "five minutes in the first join phase",
 }
 """Slug of a rule -> what it takes that walks do not do."""
@@ -77,7 +83,8 @@ class WalksSeen:
     @property
     def in_reach(self) -> set[str]:
         """Rules that walks can come to."""
-        return (RULES.keys() - NOT_WALKED.keys()) | (RESTARTED if self.tally.restarts else set())
+        restarted = RESTARTED if self.tally.restarts else set()
+        return (RULES.keys() - NOT_WALKED.keys()) | restarted | (EXPIRED if self.tally.looks else set())
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -95,6 +102,7 @@ class WalksSeen:
                 "plans": self.tally.plans,
                 "requests": self.tally.requests,
                 "undecided": len(self.tally.undecided),
+                "reasons": [{"why": why, "walks": ids} for why, ids in _grouped(self.tally).items()],
                 "restarts": self.tally.restarts,
                 "reached": sorted([list(pair) for pair in self.tally.reached]),
                 "unreached": self.unreached,
@@ -169,6 +177,10 @@ def told_failure(failure: Failure) -> Iterator[str]:
     if walked.rule in RULES:
         yield wrapped("     rule: ", RULES[walked.rule].title)
     yield wrapped("     seen: ", walked.why)
+    for number, one in enumerate(walked.suspects[:TOLD]):
+        yield wrapped(
+            "     or if: " if number else "     as if: ", str(one) + ("" if one.whole else ", in part")
+        )
     for nearest in walked.nearest[1:3]:
         yield wrapped("     or: ", nearest)
     yield wrapped("     met in: ", _some(failure.met))

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from rota.kernel import FrozenMap, replace
 from rota.linearise.history import Sent
 from rota.linearise.ids import unknown_id
-from rota.linearise.states import Span, State
+from rota.linearise.states import State
+from rota.linearise.times import Span
 from rota.spec import Group, GroupState, JoinGroupReply, JoinGroupRequest, Profile, Timer
 from rota.spec.classic.state import Member
 from rota.spec.classic.vocabulary import TimerKind

@@ -17,7 +17,8 @@ from typing import Any
 
 from rota.history import Event
 from rota.kernel import FrozenMap
-from rota.linearise.states import AT_ANY_TIME, UNKNOWN_MS, Span, State
+from rota.linearise.states import AT_ANY_TIME, UNKNOWN_MS, State
+from rota.linearise.times import Span
 from rota.spec import ErrorCode, Group, GroupState, ProtocolMetadata, Timer
 from rota.spec.admin_messages import DescribeGroupsReply
 from rota.spec.classic.state import Member

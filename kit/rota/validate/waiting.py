@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rota.linearise import Answered, Broken, Sent
-from rota.linearise.states import NEVER
+from rota.linearise.times import NEVER
 from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsReply, DescribeGroupsRequest
 from rota.spec.classic.messages import HeartbeatRequest, LeaveGroupRequest, SyncGroupReply, SyncGroupRequest

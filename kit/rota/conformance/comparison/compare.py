@@ -24,6 +24,9 @@ from rota.wire import all_apis
 PLAYS = 3
 """How often a dialogue is played on both before it counts as different: some choices are random."""
 
+CASTINGS = 5
+"""How often more, where the first group was never led by the same member on both: that is open, and drawn."""
+
 Lines = tuple[str, ...]
 Ranges = Mapping[int, tuple[int, int]]
 
@@ -69,10 +72,14 @@ class CutShort(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class _Play:
-    """One play of a dialogue on one target; one that is undecided says only why."""
+    """One play of a dialogue on one target; one that is undecided says only why.
+
+    roles: what each member is in the first group that forms, by name.
+    """
 
     lines: Lines
     ending: Ending
+    roles: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -86,7 +93,7 @@ class _Plays:
         if result.ending is Ending.UNDECIDED:
             self.undecided[side].append(_Play((f"· {result.because}",), result.ending))
         else:
-            self.plays[side].append(_Play(normalised(result), result.ending))
+            self.plays[side].append(_Play(normalised(result), result.ending, result.roles))
 
     @property
     def number(self) -> int:
@@ -97,6 +104,15 @@ class _Plays:
     def common(self) -> _Play | None:
         """A play that was the same on both."""
         return next((play for play in self.plays[0] if play in self.plays[1]), None)
+
+    @property
+    def ends(self) -> bool:
+        """Whether more plays would tell nothing new."""
+        if self.likeness is Likeness.SAME or self.number >= PLAYS + CASTINGS:
+            return True
+        left, right = self.plays
+        cast_alike = any(one.roles == other.roles for one in left for other in right)
+        return self.number >= PLAYS and (cast_alike or self.likeness is Likeness.UNDECIDED)
 
     @property
     def likeness(self) -> Likeness:
@@ -114,15 +130,17 @@ def compare(
 ) -> list[DialogueComparison]:
     """Play the dialogues on both targets at a time; those that differ are played again, `PLAYS` times in all.
 
-    A dialogue differs if no play on the one went as any play on the other. `progress` is told how many plays
-    of the present round are done, of how many. The dialogues have to be playable on both, see `divide`.
+    A dialogue differs if no play on the one went as any play on the other. Which member leads at first is no
+    such difference: until it was the same one on both there are up to `CASTINGS` plays more. `progress` is
+    told how many plays of the present round are done, of how many. The dialogues have to be playable on both,
+    see `divide`.
     Raises CutShort if it is interrupted, after all plays have ended.
     """
     plays_by_id = {script.id: _Plays() for script in scripts}
     unreadable = _unreadable_of_both(left, right, options)
     again = scripts
     try:
-        for play in range(PLAYS):
+        for play in range(PLAYS + CASTINGS):
             _round(
                 again,
                 (left, right),
@@ -131,7 +149,7 @@ def compare(
                 plays_by_id,
                 progress,
             )
-            again = [script for script in again if plays_by_id[script.id].likeness is not Likeness.SAME]
+            again = [script for script in again if not plays_by_id[script.id].ends]
             if not again:
                 break
     except KeyboardInterrupt:

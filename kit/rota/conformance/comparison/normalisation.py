@@ -32,11 +32,12 @@ _LEFT_OUT = (
 def normalised(result: DialogueResult) -> tuple[str, ...]:
     """The lines of a dialogue without times, members by their roles, generations counted from the first.
 
-    What only led to the subject is one line; sets are in order; what was repeated at once stands once.
+    What only led to the subject is one line; sets are in order; what was repeated at once stands once; what
+    was asked too early, and again, is left out.
     """
     lines: list[str] = []
     for line in _unfolded(result):
-        if line.mark == "·" and _TIME_PASSES.fullmatch(line.text):
+        if line.early or (line.mark == "·" and _TIME_PASSES.fullmatch(line.text)):
             continue
         who = result.roles.get(line.who, line.who)
         lines.append(f"{who} {line.mark} {_comparable(line.text, result)}".strip())

@@ -25,7 +25,7 @@ class Line:
     `at_ms` counts from the start of the case; `who` is the name of the member; `mark` is `→` for a request,
     `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `↻` for a target
     that is ended or started again, `·` for a remark. `data` is the frame on the wire, its first `KEPT` bytes,
-    and `size` how long it is.
+    and `size` how long it is. `early`: see `Transcript.early`.
     """
 
     at_ms: float
@@ -34,6 +34,7 @@ class Line:
     text: str
     data: bytes = field(default=b"", repr=False, compare=False)
     size: int = field(default=0, repr=False, compare=False)
+    early: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,13 @@ class Transcript:
     def carried(self, number: int, data: bytes) -> None:
         """The frame of the line of this number."""
         self.lines[number] = replace(self.lines[number], data=data[:KEPT], size=len(data))
+
+    def early(self, first: int) -> None:
+        """Everything since line `first` came too early and is asked again, so it is left out of comparisons.
+
+        What was sent on another connection had not been read yet: that is up to the machine.
+        """
+        self.lines[first:] = [replace(line, early=True) for line in self.lines[first:]]
 
     def fold(self, first: int, *summary: tuple[str, str, str]) -> None:
         """Everything since line `first` is summed up by lines given as (who, mark, text); see `Fold`."""

@@ -157,7 +157,7 @@ def enters(d: Dialogue, newcomer: Member, member: Member) -> PendingRequest:
         handed_out = None if newcomer.member_id else joining.poll(0.05)
         if handed_out is not None:
             joining = newcomer.enter_after(handed_out)
-        error = member.heartbeat().error
+        error = _heartbeat(d, member).error
     rebalances(d, member)
     return joining
 
@@ -168,8 +168,17 @@ def rebalances(d: Dialogue, member: Member, within: float = PROMPTLY) -> None:
     What begins the rebalance was sent on another connection, and may be read later than a heartbeat.
     """
     since = d.transcript.elapsed()
-    reply = member.heartbeat()
+    reply = _heartbeat(d, member)
     while reply.error == "NONE" and d.transcript.elapsed() - since < within:
         d.wait(0.05)
-        reply = member.heartbeat()
+        reply = _heartbeat(d, member)
     d.expect(reply, error="REBALANCE_IN_PROGRESS", rule="heartbeat.rebalance-in-progress")
+
+
+def _heartbeat(d: Dialogue, member: Member) -> Reply:
+    """A heartbeat that is sent again while it is answered NONE."""
+    first = len(d.transcript.lines)
+    reply = member.heartbeat()
+    if reply.error == "NONE":
+        d.transcript.early(first)
+    return reply

@@ -10,10 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from rota.conformance.dialogues.script import Signal
-from rota.conformance.targets.ports import free_ports
+from rota.conformance.targets.ports import free_ports, hold
 from rota.conformance.targets.process import Process, Started
 from rota.conformance.targets.restarting import Alone
 from rota.conformance.targets.target import TargetError
@@ -81,6 +81,7 @@ class Commanded(Started):
 
     def __init__(self, command: Command) -> None:
         address = ("127.0.0.1", free_ports(1)[0])
+        self._held = ExitStack()
         self._folder = tempfile.mkdtemp(prefix="rota-data-") if command.keeps else None
         places = {PORT: str(address[1]), DATA: self._folder or ""}
         self._words = [_filled(word, places) for word in command.words]
@@ -91,12 +92,15 @@ class Commanded(Started):
             raise
 
     def end(self, _address: tuple[str, int], how: Signal) -> None:
-        """End the process and what it started. Errors: NotStarted."""
+        """End the process and what it started; its port is held. Errors: NotStarted."""
         self._process.end(signal.Signals[how], within=END_SECONDS)
+        with suppress(OSError):  # its end may still be under way in the system
+            self._held.enter_context(hold(self.address[1]))
 
     def start_again(self) -> None:
         """Start it at the same address with the same folder. Errors: NotStarted."""
         self._process.stop()
+        self._held.close()  # the command may not ask to reuse it
         _wait_for(self.address)
         self._process = self._started(self.address)
 
@@ -107,6 +111,7 @@ class Commanded(Started):
     def stop(self) -> None:
         """End the process and remove its folder."""
         super().stop()
+        self._held.close()
         self._remove()
 
     def _started(self, address: tuple[str, int]) -> Process:

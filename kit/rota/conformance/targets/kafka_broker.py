@@ -9,6 +9,7 @@ import tempfile
 import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.guard import IN_GOOD_ORDER, guarded
 from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
-from rota.conformance.targets.ports import free_ports
+from rota.conformance.targets.ports import free_ports, hold
 from rota.conformance.targets.process import NotStarted, Process
 
 START_SECONDS = 180.0
@@ -98,16 +99,28 @@ class Brokers:
 
 
 class Broker:
-    """One broker on 127.0.0.1, in a folder of its own; the guard of its process removes both if we cannot."""
+    """One broker on 127.0.0.1, in a folder of its own; the guard of its process removes both if we cannot.
 
-    def __init__(self, jvm: Sequence[str], folder: str, address: tuple[str, int], cluster: str) -> None:
+    Its ports are held until it is stopped, also while it is down.
+    """
+
+    def __init__(self, jvm: Sequence[str], folder: str, node: Node, cluster: str) -> None:
         """Format its storage and start it. Errors: NotStarted, where not even a guard starts."""
         self._folder = folder
-        self.address = address
+        self.address = node.address
         self._broker = (*jvm, "kafka.Kafka", _PROPERTIES)
         # An id may begin with a hyphen, which must not look like an option.
         storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", _PROPERTIES)
-        self._process = Process(guarded(folder, [(*jvm, *storage), self._broker]))
+        self._held = ExitStack()
+        try:
+            for port in (node.port, node.controllers[node.number]):
+                self._held.enter_context(hold(port))
+            self._process = Process(guarded(folder, [(*jvm, *storage), self._broker]))
+        except BaseException as error:
+            self._held.close()
+            if isinstance(error, OSError):
+                raise NotStarted(f"somebody has taken its port: {error}", "try again") from error
+            raise
 
     @property
     def session(self) -> int:
@@ -143,6 +156,7 @@ class Broker:
     def stop(self) -> None:
         """End the process and remove its folder."""
         self._process.stop()
+        self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -201,7 +215,7 @@ def together(
         for jvm, node in nodes:
             folders.append(tempfile.mkdtemp(prefix=f"rota-{release.name}-"))
             node.write(Path(folders[-1]), release, settings)
-            brokers.append(Broker(jvm, folders[-1], node.address, cluster))
+            brokers.append(Broker(jvm, folders[-1], node, cluster))
         for broker in brokers:
             broker.listens()
         wait_until_ready(brokers[0].address, PATIENCE)

@@ -32,6 +32,22 @@ def free_ports(number: int) -> list[int]:
             bound.close()
 
 
+def hold(port: int) -> socket.socket:
+    """Keep a port while nobody listens there: a target that is down comes back to it. Close it to give it up.
+
+    In the meantime somebody else's target would be taken for it. `free_ports` of every process passes over
+    what is held; whoever asks to reuse addresses, as a broker does, may listen there. Errors: OSError.
+    """
+    held = socket.socket()
+    try:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", port))
+    except OSError:
+        held.close()
+        raise
+    return held
+
+
 def _candidate() -> int:
     """A port that was not given before, unless all were."""
     with _lock:

@@ -24,7 +24,8 @@ _HEAD = struct.Struct(">ihhih")
 _ANSWER = struct.Struct(">ii")
 _KEYS, _VERSIONS, _NAMES = range(100), range(24), range(-1, 1000)
 
-Begun = Callable[[Place], Dialogue]
+Begun = Callable[[Place, Place], Dialogue]
+"""From the places of client and broker."""
 
 
 def looks_like_a_request(data: bytes) -> bool:
@@ -102,7 +103,7 @@ class Direction:
 
 
 class Conversation:
-    """A connection, segment by segment. begun: called when it is known to be of Kafka, with the client."""
+    """A connection, segment by segment. begun: called when it is known to be of Kafka."""
 
     def __init__(self, first: Segment, ports: Collection[int], begun: Begun) -> None:
         self._begun, self._ports = begun, ports
@@ -195,7 +196,8 @@ class Conversation:
     def _begin(self, piece: bytes, whole: bool) -> None:
         """It is Kafka's protocol. whole: nothing was said before."""
         assert self._client is not None
-        self._dialogue = dialogue = self._begun(self._client)
+        broker = next(one for one in self._flows if one != self._client)
+        self._dialogue = dialogue = self._begun(self._client, broker)
         self._asking = Direction(
             Cutter(REQUEST_HEAD, self._ask_begins), self._ask, is_a_request, dialogue.gap
         )

@@ -92,9 +92,9 @@ class _Capture:
             if len(self._over) > MOST_OVER:
                 del self._over[next(iter(self._over))]
 
-    def _begun(self, client: Place) -> Dialogue:
+    def _begun(self, client: Place, broker: Place) -> Dialogue:
         number = self._counted.connections + 1
-        return Dialogue(number, client, self._now, self._events.append, self._counted)
+        return Dialogue(number, broker, client, self._now, self._events.append, self._counted)
 
     def _now(self) -> tuple[float | None, str]:
         return (self._segment.at if self._segment else None), self._origin()

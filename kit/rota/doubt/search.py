@@ -1,0 +1,130 @@
+"""Looks for the rules whose mistake explains what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rota.doubt.doubting import Doubting
+from rota.doubt.mistakes import LIBERAL, Doubt, likelihood
+from rota.linearise.history import Event, History
+from rota.linearise.judge import without_searches
+from rota.linearise.judgement import Limits
+from rota.linearise.paths import Patience
+from rota.linearise.run import Run, UndecidedError
+
+ENOUGH = 3
+"""Rules that explain all, after which mistakes that say less are not looked at."""
+
+SUSPECTS = 8
+"""Mistakes that are tried on other histories, too."""
+
+LIMITS = Limits(states=300)
+"""A mistake that needs more states at once than this is taken for none."""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A rule whose mistake explains what was seen.
+
+    doubt: the mistake; always: it is made whenever it can be, else only sometimes; whole: all of the first
+    history is explained, else what comes until an event that the spec alone does not come to; events: how
+    many are explained; others: how many other histories are explained as a whole.
+    """
+
+    doubt: Doubt
+    always: bool
+    whole: bool
+    events: int
+    others: int = 0
+
+    @property
+    def rule(self) -> str:
+        """Its slug."""
+        return self.doubt.rule
+
+    def __str__(self) -> str:
+        return f"{self.doubt}{'' if self.always else ', at times'}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As reports have it."""
+        return {
+            "rule": self.rule,
+            "mistake": str(self),
+            "always": self.always,
+            "whole": self.whole,
+            "others": self.others,
+        }
+
+
+def suspects(history: History, others: Sequence[History] = ()) -> tuple[Suspect, ...]:
+    """The likeliest mistake of each rule that explains more than the spec does, likeliest first.
+
+    others: histories that are thought to have the same cause.
+    """
+    found = _best_of_each_rule(_explanations(history))[:SUSPECTS]
+    return tuple(sorted((_with_others(one, others) for one in found), key=_place))
+
+
+def _explanations(history: History) -> list[Suspect]:
+    """Mistakes that explain more than the spec does; not all, once some say enough."""
+    events = without_searches(history.events)
+    sound = Doubting(history.config, history.profile, None, sound=True)
+    least = _explained(history, events, sound)
+    found: list[Suspect] = []
+    if least == len(events):
+        return found
+    tried = sorted(((doubt, always) for doubt in sound.noted for always in (True, False)), key=_order)
+    for doubt, always in tried:
+        if likelihood(doubt, always)[0] > 1 and len({one.rule for one in found if one.whole}) >= ENOUGH:
+            break
+        oracle = Doubting(history.config, history.profile, doubt, sound=not always)
+        reached = _explained(history, events, oracle)
+        if reached > least:
+            found.append(Suspect(doubt, always, reached == len(events), reached))
+    return found
+
+
+def _order(tried: tuple[Doubt, bool]) -> tuple[Any, ...]:
+    doubt, always = tried
+    return (*likelihood(doubt, always), doubt.rule, doubt.part)
+
+
+def _place(one: Suspect) -> tuple[Any, ...]:
+    """Sorts suspects: who explains more comes first, then who is likelier; who says little comes last."""
+    liberal = one.doubt.mistake in LIBERAL
+    explains = not one.whole, liberal, -one.others, 0 if one.whole else -one.events
+    return (*explains, *_order((one.doubt, one.always)))
+
+
+def _best_of_each_rule(found: Iterable[Suspect]) -> list[Suspect]:
+    rules: dict[str, Suspect] = {}
+    for one in sorted(found, key=_place):
+        rules.setdefault(one.rule, one)
+    return list(rules.values())
+
+
+def _with_others(one: Suspect, others: Sequence[History]) -> Suspect:
+    def explains(history: History) -> bool:
+        events = without_searches(history.events)
+        oracle = Doubting(history.config, history.profile, one.doubt, sound=not one.always)
+        return _explained(history, events, oracle) == len(events)
+
+    return replace(one, others=sum(map(explains, others)))
+
+
+def _explained(history: History, events: Sequence[Event], oracle: Doubting) -> int:
+    """How many of the events the spec explains that is asked."""
+    slack = history.lateness + LIMITS.grace
+    patience = Patience(slack, LIMITS.early, slack, LIMITS.early)
+    every = history.looks_every
+    run = Run(history.profile, history.config, patience, LIMITS, history.restarts, every, oracle)
+    run.look_ahead(events)
+    for number, event in enumerate(events):
+        try:
+            if not run.see(event):
+                return number
+        except UndecidedError:
+            return number
+    return len(events)

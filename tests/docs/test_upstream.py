@@ -1,0 +1,50 @@
+"""The pages for Apache Kafka: each has a script that finds its bug where it is and not where it is mended."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rota.server import running
+
+FOLDER = Path(__file__).parents[2] / "docs" / "upstream"
+SCRIPT = FOLDER / "reproduce.py"
+MENDED = ("removed-while-syncing", "given-back-id")
+"""What rota's server has of these where it is Kafka to the letter, and not where it is rota."""
+
+
+def played(name: str, address: str, never: float) -> str:
+    """The last line of a script, which was played with a broker. never: seconds."""
+    command = [sys.executable, str(SCRIPT), name, address, "--never", str(never)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    said = run.stdout.splitlines()
+    assert run.returncode in (0, 1), run.stderr
+    assert run.returncode == (0 if said[-1] == "reproduced" else 1)
+    return said[-1]
+
+
+def test_every_page_is_listed_and_names_a_script() -> None:
+    listed = (FOLDER / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in FOLDER.glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", listed)) == pages
+    for page in pages:
+        text = (FOLDER / page).read_text(encoding="utf-8")
+        assert f"python3 reproduce.py {page.removesuffix('.md')} " in text
+        for part in ("What happens", "To reproduce", "Cause", "Who is harmed", "A mend"):
+            assert f"\n## {part}\n" in text, (page, part)
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_a_script_finds_what_kafka_does(name: str) -> None:
+    with running({"group.initial.rebalance.delay.ms": 0}, profile="kafka-4.x") as address:
+        assert played(name, address, never=0.5) == "reproduced"
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_a_script_does_not_find_what_is_mended(name: str) -> None:
+    with running({"group.initial.rebalance.delay.ms": 0}, profile="rota") as address:
+        assert played(name, address, never=60) == "not reproduced"

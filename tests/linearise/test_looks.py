@@ -1,0 +1,213 @@
+"""What has expired goes with the next look for it: no sooner than it has, and no later than by one look."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.told import Told, described, left
+from rota.kernel import FrozenMap
+from rota.linearise import Restarted, Verdict, judge
+from rota.linearise.looks import Look
+from rota.linearise.paths import Patience
+from rota.linearise.states import State
+from rota.linearise.times import Span
+from rota.mutants.core import CoreBug, planted
+from rota.spec import ErrorCode, Timer
+from rota.spec.admin_messages import DescribeGroupsReply
+from rota.spec.offset_messages import (
+    FetchedPartition,
+    FetchedTopic,
+    OffsetCommitPartition,
+    OffsetCommitReply,
+    OffsetCommitRequest,
+    OffsetCommitTopic,
+    OffsetFetchReply,
+    OffsetFetchRequest,
+    PartitionOutcome,
+    TopicOutcome,
+    TopicPartitions,
+)
+
+EVERY = 2.0
+PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
+GONE = DescribeGroupsReply(ErrorCode.NONE, "g", "Dead", "", "", ())
+
+
+def told(**more):
+    return Told(looks_every=EVERY, **more)
+
+
+def verdict(history):
+    return judge(history.history()).verdict
+
+
+def committed(history, *names, kept_ms=-1, member=("", -1)):
+    """Offsets of these topics are committed and are to be kept so long."""
+    names = names or ("t",)
+    topics = tuple(OffsetCommitTopic(one, (OffsetCommitPartition(0, 7, -1, "x"),)) for one in names)
+    number = history.sends(0, OffsetCommitRequest("g", topics, member[1], member[0], None, kept_ms), 4)
+    outcomes = (TopicOutcome(one, (PartitionOutcome(0, ErrorCode.NONE),)) for one in names)
+    return history.hears(number, OffsetCommitReply(tuple(outcomes)))
+
+
+def fetched(history, *there, of=("t",)):
+    """Of these topics those have an offset."""
+    number = history.sends(1, OffsetFetchRequest("g", tuple(TopicPartitions(one, (0,)) for one in of)), 7)
+    found = [(one, (7, "x") if one in there else (-1, "")) for one in of]
+    topics = tuple(
+        FetchedTopic(one, (FetchedPartition(0, offset, -1, metadata, ErrorCode.NONE),))
+        for one, (offset, metadata) in found
+    )
+    return history.hears(number, OffsetFetchReply(ErrorCode.NONE, topics))
+
+
+def left_alone(history, kept_ms=-1):
+    """A member commits and leaves."""
+    committed(history.alone(), kept_ms=kept_ms, member=("m", 1))
+    return history.hears(history.leaves(0, "m"), left("m"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "there", "wanted"),
+    [
+        (0.5, True, PASSES),
+        (0.5, False, FAILS),
+        (1.5, True, PASSES),
+        (1.5, False, PASSES),
+        (1.0 + EVERY + 0.5, True, FAILS),
+        (1.0 + EVERY + 0.5, False, PASSES),
+    ],
+)
+def test_an_offset_that_is_kept_for_a_second(seconds, there, wanted):
+    history = committed(told(), kept_ms=1000).after(seconds)
+    assert verdict(fetched(history, *(("t",) if there else ()))) is wanted
+
+
+def test_how_late_a_look_is():
+    """Told in time is 0.1 s; where a timer is later that is told."""
+    patience, look = Patience(0.1, 0.0, 0.1, 0.0), Look(0, Span(0.0, 1.0))
+    assert patience.overdue(State(look=look), 1.05) is None
+    late = patience.overdue(State(look=look), 4.0)
+    assert late is not None
+    assert (late.kind, round(late.seconds, 6)) == ("look", 2.9)
+    armed = FrozenMap({Timer("session", "m"): Span(0.0, 0.5)})
+    later = patience.overdue(State(look=look, armed=armed), 4.0)
+    assert later is not None
+    assert later.kind == "timer.session"
+
+
+def test_an_offset_without_a_retention_of_its_own_stays():
+    assert verdict(fetched(committed(told()).after(20.0), "t")) is PASSES
+    assert verdict(fetched(committed(told()).after(20.0))) is FAILS
+
+
+@pytest.mark.parametrize(("there", "wanted"), [((), PASSES), (("t",), FAILS), (("u",), FAILS)])
+def test_what_has_expired_goes_with_one_look(there, wanted):
+    """Once one of two offsets is gone that have both expired the other is, too."""
+    history = committed(told(), "t", "u", kept_ms=500).after(1.0)
+    assert verdict(fetched(history, *there, of=("t", "u"))) is wanted
+
+
+@pytest.mark.parametrize(("there", "wanted"), [((), PASSES), (("t",), FAILS), (("u",), PASSES)])
+def test_what_expires_later_goes_with_a_later_one(there, wanted):
+    history = committed(committed(told(), "t", kept_ms=500), "u", kept_ms=1500).after(2.0)
+    assert verdict(fetched(history, *there, of=("t", "u"))) is wanted
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"), [(GONE, PASSES), (described("Empty", protocol_type=""), FAILS)]
+)
+def test_a_group_goes_with_its_last_offset(answer, wanted):
+    history = fetched(committed(told(), kept_ms=500).after(1.0)).after(0.3)
+    assert verdict(history.hears(history.describes(), answer)) is wanted
+
+
+@pytest.mark.parametrize(
+    ("seconds", "answer", "wanted"),
+    [
+        (1.0, GONE, PASSES),
+        (1.0, described("Empty"), PASSES),
+        (EVERY + 0.5, GONE, PASSES),
+        (EVERY + 0.5, described("Empty"), FAILS),
+    ],
+)
+def test_an_empty_group_without_offsets(seconds, answer, wanted):
+    history = told().alone()
+    history.hears(history.leaves(0, "m"), left("m")).after(seconds)
+    assert verdict(history.hears(history.describes(), answer)) is wanted
+
+
+def test_while_somebody_reads_a_topic_its_offsets_stay():
+    """What a member is subscribed to is not known here: nothing expires under it, however long it stays."""
+    history = committed(told().alone(session=20_000), kept_ms=100, member=("m", 1)).after(8.0)
+    assert verdict(fetched(history, "t")) is PASSES
+    history.events[-2:] = []
+    assert verdict(fetched(history)) is FAILS
+
+
+def test_from_when_the_last_member_has_left_they_go():
+    history = left_alone(told(), kept_ms=100)
+    assert verdict(fetched(history.after(0.5), "t")) is PASSES
+    assert verdict(fetched(history.after(EVERY), "t")) is FAILS
+
+
+def test_a_group_that_has_expired_is_not_back_after_a_restart():
+    """Its tombstone was stored with those of its offsets."""
+    for answer, wanted in ((GONE, PASSES), (described("Empty"), FAILS)):
+        history = left_alone(told(), kept_ms=100).after(EVERY + 0.5)
+        fetched(history.quiet())
+        for connection in range(2):
+            history.breaks(connection)
+        since = history.now
+        history.after(0.5).events.append(Restarted(history.now, since, round(since + 0.3, 6)))
+        number = history.describes(5)
+        assert verdict(history.hears(number, answer)) is wanted
+
+
+LOOKS, RUN = "rota.linearise.looks:", "rota.linearise.run:Run."
+PLANTED = (
+    ("a look may be late", LOOKS + "next_look", "max(span.latest, since / 1000) + every", "FOREVER"),
+    ("nothing is found", RUN + "_looks", "if low <= now:", "if False:"),
+    (
+        "a look finds what has not expired yet",
+        LOOKS + "moments",
+        "int(span.latest * 1000)",
+        "int(span.latest * 1000) + 5000",
+    ),
+    ("a look finds what has just expired or nothing", LOOKS + "moments", "first < each <= last", "False"),
+    ("groups do not go", LOOKS + "finds_from", "step.line or step.removes_group", "step.line"),
+    ("a restart is no end of it", RUN + "_restart", "self._steps.restart(state, span)", "()"),
+)
+
+
+@pytest.mark.parametrize(("name", "function", "old", "new"), PLANTED, ids=[one[0] for one in PLANTED])
+def test_a_mistake_is_found(name, function, old, new):
+    """Something above is said otherwise."""
+    with planted(CoreBug("", name, name, function, old, new)):
+        assert any(said is not wanted for said, wanted in _all())
+
+
+def test_without_a_mistake_there_is_none():
+    assert all(said is wanted for said, wanted in _all())
+
+
+def _all():
+    for seconds, there, wanted in (
+        (0.5, ("t",), PASSES),
+        (0.5, (), FAILS),
+        (1.05, (), PASSES),
+        (1.5, ("t",), PASSES),
+        (3.5, ("t",), FAILS),
+    ):
+        yield verdict(fetched(committed(told(), kept_ms=1000).after(seconds), *there)), wanted
+    history = committed(committed(told(), "t", kept_ms=500), "u", kept_ms=2500).after(1.0)
+    yield verdict(fetched(history, of=("t", "u"))), FAILS
+    history = told().alone()
+    history.hears(history.leaves(0, "m"), left("m")).after(EVERY + 0.5)
+    yield verdict(history.hears(history.describes(), described("Empty"))), FAILS
+    history = left_alone(told())
+    since = history.quiet().now
+    for connection in range(2):
+        history.breaks(connection)
+    history.after(0.5).events.append(Restarted(history.now, since, round(since + 0.3, 6)))
+    yield verdict(history.hears(history.describes(5), described("Empty"))), PASSES
