@@ -17,6 +17,8 @@ NO_PLAN = Plan(0, 0, ())
 BEGAN = 1_800_000_000.0
 """Seconds since 1970 at which virtual recordings begin."""
 
+BROKER_AT = "127.0.0.1", 9092
+
 LENGTH = 4
 """Bytes of a frame that tell its length."""
 
@@ -51,7 +53,7 @@ class Recorder:
 
     def _dialogue(self, line):
         if line not in self._dialogues:
-            self._dialogues[line] = Dialogue(line, None, self._now, self._take, Counted())
+            self._dialogues[line] = Dialogue(line, BROKER_AT, None, self._now, self._take, Counted())
         return self._dialogues[line]
 
     def _now(self):
