@@ -11,7 +11,7 @@ from rota.generate.player import Stage
 from rota.generate.virtual import in_virtual_time
 from rota.history import event_of, line_of
 from rota.linearise import Sent
-from rota.record.dialogue import REQUEST_HEAD, RESPONSE_HEAD, Counted, Dialogue
+from rota.record.dialogue import BROKER, CLIENT, CLOSED_BY, REQUEST_HEAD, RESPONSE_HEAD, Counted, Dialogue
 
 NO_PLAN = Plan(0, 0, ())
 BEGAN = 1_800_000_000.0
@@ -33,12 +33,12 @@ class Recorder:
     def record(self, played):
         """All messages, in their order."""
         lines = {one.number: one.connection for one in played.history.events if isinstance(one, Sent)}
-        for one in played.messages:
+        for place, one in enumerate(played.messages):
             self._at = one.at
             if one.api:
                 self._frame(one, lines)
             elif not one.sent:
-                self._dialogues.pop(one.version).closed()
+                self._dialogues.pop(one.version).closed(f"{CLOSED_BY} {_who_ends(played, place)}")
         return self.events
 
     def _frame(self, message, lines):
@@ -61,6 +61,14 @@ class Recorder:
 
     def _take(self, event):
         self.events.append(event_of(line_of(event)))
+
+
+def _who_ends(played, place):
+    """Whose doing the end of a connection is: a client breaks its own, a restart all of them."""
+    rest = played.messages[place:]
+    after = next((one for one in rest if one.api or one.sent), None)
+    is_restart = after is not None and not after.api
+    return BROKER if played.odd or is_restart else CLIENT
 
 
 def frames_of(played, name="proxy.jsonl"):

@@ -168,6 +168,48 @@ def test_members_who_are_not_in_the_source_explain_what_they_do():
     assert not account.found
 
 
+def test_an_error_that_offsets_are_never_told_with_is_a_violation_without_them():
+    """What was committed before is not known, and no answer to it can be this one."""
+    events = list(frames("offsets", "kafka-4.x"))
+    place = next(
+        place
+        for place, one in enumerate(events)
+        if one.data.get("api") == "OffsetFetch" and one.kind is Kind.RESPONSE
+    )
+    assert judged(events[: place + 1], terms_of()).found == 0
+    fields = {**events[place].data["fields"], "error_code": 69}
+    events[place] = replace(events[place], data={**events[place].data, "fields": fields})
+    account = judged(events[: place + 1], terms_of())
+    assert account.verdict == "violated"
+    assert "GROUP_ID_NOT_FOUND, which no rule gives" in account.violations[0].why
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        ("closed by the client", "violated"),
+        ("the client is lost: reset", "violated"),
+        ("closed by the broker", "undecided"),
+        ("the broker is lost: reset", "undecided"),
+        ("", "undecided"),
+    ],
+)
+def test_only_a_broker_that_ends_all_connections_may_have_been_started_anew(reason, verdict):
+    with planted(core_bugs()["generation-before-member-in-heartbeat"]):
+        events = recorded(scenes.sessions, "kafka-4.x")
+    last = next(place for place, one in enumerate(events) if one.data.get("api") == "DescribeGroups")
+    before = events[:last]
+    numbers = {one.data["connection"] for one in before} | {9}
+    beat = [one for one in before if one.data.get("api") == "Heartbeat"][-2:]
+    extra = [replace(one, data={**one.data, "connection": 9}) for one in beat]
+    ends = [
+        replace(events[last], kind=Kind.CLOSED, reason=reason, data={"connection": number})
+        for number in sorted(numbers)
+    ]
+    account = judged([*before, *extra, *ends, *events[last:]], terms_of(fresh=True))
+    assert account.verdict == verdict, account.undecided
+
+
 def test_what_is_kept_does_not_grow_with_a_recording():
     terms = terms_of(fresh=True, limits=replace(LIMITS, kept=200))
     events = [*frames("sessions", "kafka-4.x")]

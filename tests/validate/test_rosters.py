@@ -180,7 +180,7 @@ def test_a_record_that_is_not_of_the_generation_tells_nothing(change):
         members = [{**one, "member": f"other{n}"} for n, one in enumerate(record.data["members"])]
         record = replace(record, member="other0", data={**record.data, "members": members})
     else:
-        record = replace(record, data={"members": [{}]})
+        record = replace(record, member="", data={**record.data, "members": [], "protocol": ""})
     until = _place(frames, "DescribeGroups")
     account = judged([record, *frames[since:until]], terms_of())
     assert account.judged == 1  # the record, by the audit of the topic

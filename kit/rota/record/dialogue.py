@@ -23,6 +23,10 @@ MOST_KEPT = 16 * 2**20
 REQUEST_HEAD, RESPONSE_HEAD = 8, 4
 """Bytes of a frame that tell what it is: number of the API, version and correlation id; correlation id."""
 
+CLOSED_BY, LOST = "closed by the", "is lost"
+CLIENT, BROKER = "client", "broker"
+"""Words of the reason why a connection is no more; one side of it has ended it, and it is named."""
+
 _HEAD = struct.Struct(">hhi")
 _CORRELATION = struct.Struct(">i")
 _KEYS, _VERSIONS = range(1000), range(32)
@@ -251,6 +255,14 @@ class Dialogue:
 
     def _shown(self, text: str) -> str:
         return self._redactor.text(text) if self._redactor else text
+
+
+def ended_by(reason: str) -> str:
+    """Whose doing it is that a connection is no more: `CLIENT`, `BROKER`, or "" where that is not told."""
+    sides = (
+        one for one in (CLIENT, BROKER) if reason.startswith((f"{CLOSED_BY} {one}", f"the {one} {LOST}"))
+    )
+    return next(sides, "")
 
 
 def answer_of(asked: Asked, payload: bytes) -> dict[str, Any]:

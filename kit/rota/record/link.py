@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from rota.record.addresses import Elsewhere, Place, is_addressing, rewritten, versions_lowered
 from rota.record.cutter import Cutter, NotAFrame
-from rota.record.dialogue import REQUEST_HEAD, RESPONSE_HEAD, Asked, Dialogue
+from rota.record.dialogue import BROKER, CLIENT, CLOSED_BY, LOST, REQUEST_HEAD, RESPONSE_HEAD, Asked, Dialogue
 from rota.record.hiding import Hider
 from rota.wire import WireError, api, frame
 
@@ -169,10 +169,10 @@ class Link:
         return end
 
     def _client_lost(self, error: Exception | None) -> None:
-        self.end(f"the client is lost: {cause(error)}" if error else "closed by the client")
+        self.end(f"the {CLIENT} {LOST}: {cause(error)}" if error else f"{CLOSED_BY} {CLIENT}")
 
     def _broker_lost(self, error: Exception | None) -> None:
-        self.end(f"the broker is lost: {cause(error)}" if error else "closed by the broker")
+        self.end(f"the {BROKER} {LOST}: {cause(error)}" if error else f"{CLOSED_BY} {BROKER}")
 
     def _from_client(self, data: bytes) -> None:
         self._house.moment()

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rota.generate.replies import NotInTheSpec
 from rota.generate.requests import BY_TOPIC_ID, SEVERAL_FETCHED, Body, request_of
 from rota.kernel import replace
+from rota.spec import ErrorCode
 from rota.spec.messages import ReplyMessage, Request
-from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchReply, OffsetFetchRequest
 
 OF_GROUPS = (
     "JoinGroup",
@@ -76,6 +78,15 @@ def codes_of(body: Any) -> frozenset[int]:
         own = {value for name, value in body.items() if name == "error_code" and isinstance(value, int)}
         return frozenset(own).union(*map(codes_of, body.values()))
     return frozenset().union(*map(codes_of, body)) if isinstance(body, list) else frozenset()
+
+
+def refuse_in_any_state(reply: ReplyMessage | None) -> None:
+    """Whatever offsets there are, those of a group that does not exist are told to be none, without an error.
+
+    Errors: NotInTheSpec.
+    """
+    if isinstance(reply, OffsetFetchReply) and reply.error_code is ErrorCode.GROUP_ID_NOT_FOUND:
+        raise NotInTheSpec(reply.error_code.name)
 
 
 def without_refused(request: Any, body: Body) -> tuple[Any, Body] | None:

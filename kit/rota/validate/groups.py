@@ -11,13 +11,14 @@ from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
+from rota.record.dialogue import BROKER
 from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
 from rota.spec.admin_messages import DescribeGroupsRequest
 from rota.spec.classic.messages import SyncGroupReply
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
-from rota.validate.frames import BESIDE, MOVED, codes_of, without_refused
+from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.said import Said, in_brief, said_by
 from rota.validate.settings import assumed_behind
@@ -119,6 +120,7 @@ class Watched:
         codes = codes_of(body)
         try:
             reply = None if codes & BESIDE else reply_of(asked.request, asked.version, body)
+            refuse_in_any_state(reply if self._left_out.get(number) == OFFSETS else None)
         except NotInTheSpec as odd:
             self._closed(asked, at, body, origin)
             self._odd(asked, str(odd), at, weight, origin)
@@ -147,13 +149,14 @@ class Watched:
         del self._open[asked.number]
         self._messages.append((Message(at, asked.client, False, asked.api, asked.version, body), origin))
 
-    def ended(self, connection: int, at: float) -> None:
-        """A connection has ended."""
+    def ended(self, connection: int, at: float, by: str = "") -> None:
+        """A connection has ended. by: whose doing that is, if it is told."""
         if connection not in self._connections:
             return
         self._connections.discard(connection)
         self._ended.append(at)
-        self._restarted |= not self._connections and len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
+        at_once = len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
+        self._restarted |= not self._connections and (by == BROKER or (not by and at_once))
         self._messages.append((Message(at, "", False, "", connection, {}), ""))
         for number in [one.number for one in self._open.values() if one.connection == connection]:
             del self._open[number]

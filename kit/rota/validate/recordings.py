@@ -9,6 +9,7 @@ from typing import Any
 
 from rota.history import Event, Kind
 from rota.history.pairs import connection_of
+from rota.record.dialogue import ended_by
 from rota.validate.account import Account
 from rota.validate.frames import OF_GROUPS, answer_for, pieces_of, values_of
 from rota.validate.groups import FRAMES, Asked, Watched
@@ -105,7 +106,7 @@ class Recordings:
             self._waiting.pop(name, None)
             if number is not None:
                 for watched in self._groups.values():
-                    watched.ended(number, self._now)
+                    watched.ended(number, self._now, ended_by(event.reason))
         elif event.kind is Kind.GAP:
             self._lost(event, f"frames are missing: {event.reason or 'a gap'}")
         elif event.kind is Kind.UNREAD and event.data.get("connection") is not None:

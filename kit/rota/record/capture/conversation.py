@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from rota.record.capture.flow import Flow
 from rota.record.capture.segment import Place, Segment
 from rota.record.cutter import Cutter, NotAFrame, Spoiled
-from rota.record.dialogue import REQUEST_HEAD, RESPONSE_HEAD, Asked, Dialogue
+from rota.record.dialogue import BROKER, CLIENT, CLOSED_BY, REQUEST_HEAD, RESPONSE_HEAD, Asked, Dialogue
 from rota.wire import UnsupportedVersion, WireError, decode_request
 from rota.wire.schema import apis
 
@@ -146,8 +146,8 @@ class Conversation:
                 self._said(source, target, piece)
             self._ended.append(source)
             if self.is_over:
-                first = "client" if self._ended[0] == self._client else "broker"
-                self._close(f"closed by the {first}")
+                first = CLIENT if self._ended[0] == self._client else BROKER
+                self._close(f"{CLOSED_BY} {first}")
 
     def end(self) -> None:
         """The capture has ended."""
