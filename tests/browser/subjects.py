@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -224,8 +225,11 @@ def judged(folder: Path) -> Path:
         ("generation-before-member-in-heartbeat", scenes.sessions),
         ("only-names-compared", scenes.rejoining),
     ):
-        with planted(core_bugs()[bug]):
-            lines = map(line_of, recorded(scene, "kafka-4.x"))
+        with (
+            planted(core_bugs()[bug]),
+            ThreadPoolExecutor(1) as beside,
+        ):  # what drives the browser has a loop here
+            lines = map(line_of, beside.submit(recorded, scene, "kafka-4.x").result())
         text = "".join(f"{line}\n" for line in lines)
         if scene is scenes.rejoining:
             text = text.replace(json.dumps("rejoining"), json.dumps(HOSTILE))

@@ -30,8 +30,8 @@ from rota.spec.offset_messages import (
 
 @pytest.fixture(scope="module")
 def requests():
-    """All that 150 plans ask."""
-    plans = islice(Planner(5, TERMS, ROTA).plans(), 150)
+    """All that 300 plans ask."""
+    plans = islice(Planner(5, TERMS, ROTA).plans(), 300)
     return [step.request for plan in plans for step in plan.steps if isinstance(step, Ask)]
 
 

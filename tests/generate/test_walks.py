@@ -14,7 +14,7 @@ from rota.generate.plan import Plan, Restart
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage
 from rota.generate.settings import SETTINGS
-from rota.generate.shrink import runs_that_fail, shrunk
+from rota.generate.shrink import after, runs_that_fail, shrunk
 from rota.generate.told import dialogue
 from rota.generate.verdicts import Verdict, judged
 from rota.generate.virtual import in_virtual_time
@@ -94,7 +94,7 @@ def test_a_failure_becomes_short_and_fails_again():
 
     async def shorter(coordinator):
         walks = Walks(coordinator, "again")
-        short = await shrunk(failed, walks.each, seconds=1_000)
+        short = await shrunk(failed, walks.each, after(1_000))
         return short, await runs_that_fail(short, walks.each)
 
     with planted(bug):
