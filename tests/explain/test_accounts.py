@@ -9,23 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness.logs_golden import PROGRAMS, events_of, golden
-from harness.nights import CLOSED, LATE, START, Night, day_of_log, explained, member, told
-from rota.explain.accounts import Accounts
+from harness.nights import CLOSED, LATE, START, Night, day_of_log, explained, member, rebalances, told
 from rota.explain.diagnosis import Diagnosis
 from rota.explain.rebalance import Ending, Rebalance, client_of, short
 from rota.explain.worst import Explainer, Wanted
 from rota.history import Kind, Source
 
 A, B, C = (member("worker", number) for number in range(1, 4))
-
-
-def rebalances(night: Night) -> list[Rebalance]:
-    """All of a night, those that go on last."""
-    found: list[Rebalance] = []
-    accounts = Accounts(found.append)
-    for event in night.events:
-        accounts.take(event)
-    return [*found, *accounts.open_ones()]
 
 
 def test_a_rebalance_is_told_from_its_beginning_to_its_assignment() -> None:

@@ -7,22 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.nights import Night, causes, explained, member, told
-from rota.explain.accounts import Accounts
-from rota.explain.rebalance import Ending, Rebalance
+from harness.nights import Night, causes, explained, member, rebalances, told
+from rota.explain.rebalance import Ending
 from rota.explain.worst import rank
 from rota.history import Kind, Source
 
 A, B, C = (member("worker", number) for number in range(1, 4))
-
-
-def rebalances(night: Night) -> list[Rebalance]:
-    """All of a night, those that go on last."""
-    found: list[Rebalance] = []
-    accounts = Accounts(found.append)
-    for event in night.events:
-        accounts.take(event)
-    return [*found, *accounts.open_ones()]
 
 
 class Clients(Night):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from rota.explain.accounts import Accounts
 from rota.explain.diagnosis import Diagnosis
+from rota.explain.rebalance import Rebalance
 from rota.explain.worst import Explained, Explainer, Wanted
 from rota.history import Event, Kind, Source
 
@@ -81,6 +83,15 @@ class Night:
     def replace(self, at: float, old: str, new: str, instance: str) -> Night:
         """A static member comes back into the generation that goes on."""
         return self.say(at, Kind.REPLACED, new, instance=instance, state="Stable", data={"old_member": old})
+
+
+def rebalances(night: Night) -> list[Rebalance]:
+    """All of a night, those that go on last."""
+    found: list[Rebalance] = []
+    accounts = Accounts(found.append)
+    for event in night.events:
+        accounts.take(event)
+    return [*found, *accounts.open_ones()]
 
 
 def explained(events: Iterable[Event], most: int = 100, **wanted: Any) -> Explained:

@@ -41,24 +41,21 @@ class Turns:
     def go_on(self, worker: Worker) -> None:
         """Lets the worker go on, at once if nobody else waits and there is time left, else in its turn."""
         if self._waiting or self._spent >= ITERATION_SECONDS:
-            self._queue(worker)
+            self.go_on_later(worker)
         else:
             self._work(worker)
 
     def go_on_later(self, worker: Worker) -> None:
         """Lets the worker go on in its turn, and not before the loop's next iteration."""
-        self._queue(worker)
+        self._waiting[worker] = None
+        if self._next is None:
+            self._next = self._loop.call_soon(self._iteration)
 
     def _work(self, worker: Worker) -> None:
         begun = self.clock()
         if worker.work(begun + TURN_SECONDS):
-            self._queue(worker)
+            self.go_on_later(worker)
         self._spent += self.clock() - begun
-
-    def _queue(self, worker: Worker) -> None:
-        self._waiting[worker] = None
-        if self._next is None:
-            self._next = self._loop.call_soon(self._iteration)
 
     def _iteration(self) -> None:
         """What was spent counts until here: an iteration of the loop begins, or one long after it."""
