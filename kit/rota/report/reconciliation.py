@@ -121,10 +121,9 @@ def _arrow(here: Place, there: Place, numbers: list[int], both: bool) -> str:
     """An arrow from edge to edge of two boxes; one of two between the same boxes is moved aside."""
     (x, y), (to_x, to_y) = PLACES[here], PLACES[there]
     length = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
-    aside_x, aside_y = ((to_y - y) / length * 14, (x - to_x) / length * 14) if both else (0.0, 0.0)
-    cut = min(HALF / abs(to_x - x) if to_x != x else 1.0, TALL / abs(to_y - y) if to_y != y else 1.0)
-    begin = (x + (to_x - x) * cut + aside_x, y + (to_y - y) * cut + aside_y)
-    end = (to_x - (to_x - x) * cut + aside_x, to_y - (to_y - y) * cut + aside_y)
+    aside = ((to_y - y) / length * 14, (x - to_x) / length * 14) if both else (0.0, 0.0)
+    begin = _edge((x, y), (to_x - x, to_y - y), aside)
+    end = _edge((to_x, to_y), (x - to_x, y - to_y), aside)
     middle = ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2)
     label = ", ".join(map(str, numbers))
     way = f"M{begin[0]:.0f} {begin[1]:.0f}L{end[0]:.0f} {end[1]:.0f}"
@@ -135,6 +134,18 @@ def _arrow(here: Place, there: Place, numbers: list[int], both: bool) -> str:
         f'width="{wide}" height="18"/>'
         f'<text x="{middle[0]:.0f}" y="{middle[1]:.0f}">{label}</text>'
     )
+
+
+def _edge(
+    middle: tuple[float, float], way: tuple[float, float], aside: tuple[float, float]
+) -> tuple[float, float]:
+    """Where a line leaves a box that goes this way and begins aside of the box's middle."""
+    cut = min(
+        (half * (1 if step > 0 else -1) - off) / step
+        for half, step, off in zip((HALF, TALL), way, aside, strict=True)
+        if step
+    )
+    return middle[0] + aside[0] + way[0] * cut, middle[1] + aside[1] + way[1] * cut
 
 
 def main(folder: Path) -> None:
