@@ -20,13 +20,13 @@ from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
 from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
+from rota.validate.routing import FRAMES
 from rota.validate.said import Said, in_brief, said_by
 from rota.validate.settings import assumed_behind
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
 from rota.validate.waiting import Beginning, Waiting
 
-FRAMES = "frames"
 BEFORE = "what came before the group's state was told: a join phase all of whose members were seen"
 AFTER = "what came after a violation, until the group's state was told again"
 MOVING = "what came while the coordinator moved or loaded, until the group's state was told again"
@@ -201,7 +201,7 @@ class Watched:
 
     def _take(self, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
         if why := self._is_left_out(event):
-            self._account.leave(why, FRAMES, weight)
+            self._account.leave(why, FRAMES, weight, self.group)
         elif self._stretch is not None:
             self._stretch.take(event, weight, origin)
             self._see()
@@ -227,7 +227,7 @@ class Watched:
         if self._cause:
             self._account.give_up(self.group, self._cause, weight)
         else:
-            self._account.leave(self._why, FRAMES, weight)
+            self._account.leave(self._why, FRAMES, weight, self.group)
 
     def _drop_kept(self) -> None:
         self._waiting.told(None, self.last)
@@ -317,13 +317,13 @@ class Watched:
             self._abandon(MOVING)
         self._why, self._cause = MOVING, ""
         self._drop_kept()
-        self._account.leave(MOVING, FRAMES, weight)
+        self._account.leave(MOVING, FRAMES, weight, self.group)
 
     def _abandon(self, why: str) -> None:
         """What could be judged ends here, and what the judge has not judged never will be."""
         assert self._stretch is not None, "only a stretch can be abandoned"
         self._settle()
-        self._account.leave(why, FRAMES, self._stretch.doubtful + self._stretch.queued)
+        self._account.leave(why, FRAMES, self._stretch.doubtful + self._stretch.queued, self.group)
         self._stretch, self._why, self._cause = None, why, ""
 
     def _refused(self, asked: Asked, at: float, body: Body, weight: int, origin: str) -> None:
@@ -331,7 +331,7 @@ class Watched:
         why = self._left_out.pop(asked.number, REFUSED)
         left = without_refused(asked.request, body)
         if why is not REFUSED:
-            self._account.leave(why, FRAMES, weight)
+            self._account.leave(why, FRAMES, weight, self.group)
         elif self._stretch is None:
             self._drop_kept()
             self._skip(weight)
@@ -341,7 +341,7 @@ class Watched:
             own = self._stretch.withdraw(asked.number)
             if own is None:
                 self._lose("a request was refused before a coordinator was asked, and late")
-            self._account.leave(why, FRAMES, weight + (own or 0))
+            self._account.leave(why, FRAMES, weight + (own or 0), self.group)
 
     def _odd(self, asked: Asked, why: str, at: float, weight: int, origin: str) -> None:
         """An answer that no rule can give."""
@@ -390,7 +390,7 @@ class Watched:
         """What was suspected is a violation, unless there are members who are not in the source."""
         suspect, self._suspect = self._suspect, None
         if suspect is not None and any(unseen):
-            self._account.pardon(UNSEEN, FRAMES)
+            self._account.pardon(UNSEEN, FRAMES, self.group)
         elif suspect is not None:
             self._account.violate(suspect.violation)
 
