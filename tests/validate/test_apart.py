@@ -18,6 +18,8 @@ from rota.validate.validation import Validation
 
 NAMES = ("late_members", "rejoining", "sessions", "offsets")
 LOG = "server.log"
+NOBODY = "nobody"
+CLOSED_BY = "closed by the client"
 
 
 @cache
@@ -25,12 +27,47 @@ def night():
     """Groups of which one breaks the protocol, on connections that they share, with a log and records."""
     with planted(core_bugs()["described-while-rebalancing"]):
         bad = recorded(scenes.late_members, "kafka-4.x")
-    own = [bad, *(recorded(getattr(scenes, name), "kafka-4.x") for name in NAMES[1:])]
+    own = [_closed_once(bad), *([*recorded(getattr(scenes, name), "kafka-4.x")] for name in NAMES[1:])]
+    last = max(place for place, event in enumerate(own[2]) if event.kind is Kind.RESPONSE)
+    del own[2][last]  # what is asked last is never answered, as only the end of all tells
+    own = [[_of_two(event) for event in events] for events in own]
     frames = [_shared(event, turn) for turn, events in enumerate(own) for event in events]
     frames.sort(key=lambda event: event.at)
     numbered = [replace(event, origin=f"night.jsonl#{place}") for place, event in enumerate(frames)]
     began = numbered[0].at
     return sorted([*numbered, *_log(began), *_records(began)], key=lambda event: event.at)
+
+
+def _closed_once(events):
+    """On connections of its own, of which one ends after its first answer: what is said tells of it."""
+    own = [
+        replace(event, data={**event.data, "connection": event.data["connection"] + 500}) for event in events
+    ]
+    first = next(event for event in own if event.kind is Kind.RESPONSE)
+    data = {"connection": first.data["connection"]}
+    place = own.index(first) + 1
+    return [
+        *own[:place],
+        replace(first, kind=Kind.CLOSED, group="", data=data, reason=CLOSED_BY),
+        *own[place:],
+    ]
+
+
+def _of_two(event):
+    """A description of one group as one of two, of which the other does not exist."""
+    if event.data.get("api") != "DescribeGroups":
+        return event
+    fields = event.data["fields"]
+    own = fields["groups"][0]
+    dead = {
+        "group_id": NOBODY,
+        "group_state": "Dead",
+        "protocol_type": "",
+        "protocol_data": "",
+        "members": [],
+    }
+    other = NOBODY if event.kind is Kind.REQUEST else {**own, **dead}
+    return replace(event, data={**event.data, "fields": {**fields, "groups": [own, other]}})
 
 
 def _shared(event, turn):
@@ -43,7 +80,8 @@ def _shared(event, turn):
 
 def _log(began):
     """A generation that is told twice, which is right only where the coordinator was loaded between."""
-    told = [("a", Kind.STABILIZED, 3), ("b", Kind.STABILIZED, 3), ("", Kind.LOADED, None)]
+    told = [("a", Kind.STABILIZED, 3), ("b", Kind.STABILIZED, 3), ("c", Kind.STABILIZED, 3)]
+    told += [("", Kind.LOADED, None)]
     told += [("a", Kind.STABILIZED, 3), ("b", Kind.PREPARING, 2), ("b", Kind.STABILIZED, 2)]
     return [
         Event(began + place / 10, Source.BROKER_LOG, f"{LOG}:{place}", kind, group, generation=generation,
@@ -53,11 +91,13 @@ def _log(began):
 
 
 def _records(began):
-    """Records beside the log, by a clock that is a minute ahead of it; the last one tells other members."""
-    for place, (group, members) in enumerate([("a", ("m",)), ("b", ("m",)), ("b", ("m", "n"))]):
+    """Records beside the log, by clocks that are ahead of it. The first is half a minute ahead and the others
+    a minute, so the second is not compared, although it tells other members than the log."""
+    told = [(30, "c", 3, "m"), (60, "a", 3, "mn"), (60.1, "b", 3, "m"), (60.2, "b", 2, "mn")]
+    for place, (at, group, generation, members) in enumerate(told):
         data = {"members": [{"member": one} for one in members], "protocol": "range"}
-        yield Event(began + 60 + place / 10, Source.OFFSETS, f"__consumer_offsets-1@{place}",
-                    Kind.GROUP_STORED, group, "m", generation=3 - place // 2, data=data)  # fmt: skip
+        yield Event(began + at, Source.OFFSETS, f"__consumer_offsets-1@{place}", Kind.GROUP_STORED, group,
+                    "m", generation=generation, data=data)  # fmt: skip
 
 
 def together(events, terms):
@@ -91,7 +131,14 @@ def test_a_history_is_judged_apart_as_among_others(more):
     apart = judged_apart(night(), terms, lambda groups: random_order.sample(sorted(groups), len(groups)))
     assert of_account(*apart) == of_account(*together(night(), terms))
     assert apart[0].events == len(night())
-    assert more or apart[0].verdict == "violated"
+    if not more:
+        standings = apart[0].standings
+        assert standings["", "late_members"].verdict == "violated"
+        assert standings["", "rejoining"].verdict == "holds"
+        assert standings["", "sessions"].verdict == "violated"
+        assert standings["", "a"].verdict == "holds"
+        counts = standings["", NOBODY].judged, standings["", NOBODY].not_checked
+        assert counts == (0, 0), "what names two groups counts with the first"
 
 
 def test_so_it_is_with_gaps_and_frames_that_cannot_be_read():

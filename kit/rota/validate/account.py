@@ -187,15 +187,16 @@ class Account:
             group = "others"
         self.undecided[group, cause] += events
 
-    def pardon(self, what: str, source: str, group: str) -> None:
-        """An event of a group that was judged cannot be judged after all."""
-        self.judged -= 1
-        self.of(group).judged -= 1
-        self.leave(what, source, 1, group)
+    def pardon(self, what: str, source: str, events: int, group: str) -> None:
+        """So many events of a group that were judged cannot be judged after all."""
+        self.judged -= events
+        self.of(group).judged -= events
+        self.leave(what, source, events, group)
 
     def violate(self, violation: Violation) -> None:
         """Something that the spec does not allow."""
         self.found += 1
+        self.histories.add(violation.history)
         self.of(violation.history).violates(violation.rule)
         if len(self.violations) < MOST_NAMED:
             self.violations.append(violation)

@@ -72,10 +72,11 @@ class Asked:
 
 @dataclass
 class _Suspect:
-    """A violation that a member might explain who is not in the source. known: the ids that are explained."""
+    """A violation that an unseen member might explain. known: ids that are explained; weight: its events."""
 
     violation: Violation
     known: set[str]
+    weight: int
 
 
 class Watched:
@@ -110,8 +111,8 @@ class Watched:
         if isinstance(asked.request, self._until):
             self._stop(asked.at)
         self._waiting.asked(asked.request, asked.at)
-        message = Message(asked.at, asked.client, True, asked.api, asked.version, body)
-        self._messages.append((message, asked.origin))
+        said = Message(asked.at, asked.client, True, asked.api, asked.version, body)
+        self._messages.append((said, asked.origin))
         self._take(asked.sent(), asked.weight, asked.origin)
 
     def answered(self, number: int, at: float, body: Body, weight: int, origin: str) -> None:
@@ -359,9 +360,8 @@ class Watched:
 
     def _violated(self, stretch: Stretch, found: Judgement) -> None:
         event = found.at
-        number = getattr(event, "number", -1)
         at = self.last if event is None else event.at
-        lines = tuple(stretch.origins.get(number, ()))
+        lines = tuple(stretch.origins.get(getattr(event, "number", -1), ()))
         recent = tuple(origin for message, origin in self._messages if origin and message.at <= at)
         violation = Violation(
             self.group,
@@ -375,13 +375,13 @@ class Watched:
             at=at,
             **in_brief(found, stretch.judge.run.about),
         )
-        self._account.judge(self.group, 1)
-        stretch.doubtful -= 1
+        self._account.judge(self.group, weight := min(1, stretch.doubtful))  # 0: it counts with another group
+        stretch.doubtful -= weight
         self._account.reached |= found.reached
         self._abandon(AFTER)
         self._waiting.told(None, at)
         self._convict()
-        self._suspect = _Suspect(violation, stretch.known)
+        self._suspect = _Suspect(violation, stretch.known, weight)
         answers = [event.reply] if isinstance(event, Answered) else []
         if self._terms.fresh or (unseen := strangers(answers, stretch.known)):
             self._convict(() if self._terms.fresh else unseen)
@@ -390,7 +390,7 @@ class Watched:
         """What was suspected is a violation, unless there are members who are not in the source."""
         suspect, self._suspect = self._suspect, None
         if suspect is not None and any(unseen):
-            self._account.pardon(UNSEEN, FRAMES, self.group)
+            self._account.pardon(UNSEEN, FRAMES, suspect.weight, self.group)
         elif suspect is not None:
             self._account.violate(suspect.violation)
 
