@@ -217,8 +217,15 @@ class Doubting(Oracle):
     Attributes: noted: where no rule is in doubt, the mistakes that would change something.
     """
 
-    def __init__(self, config: BrokerConfig, profile: Profile, doubt: Doubt | None, sound: bool) -> None:
-        self.noted: set[Doubt] = set()
+    def __init__(
+        self,
+        config: BrokerConfig,
+        profile: Profile,
+        doubt: Doubt | None,
+        sound: bool,
+        noted: set[Doubt] | None = None,
+    ) -> None:
+        self.noted: set[Doubt] = set() if noted is None else noted
         self._doubt, self._sound = doubt, sound or doubt is None
         super().__init__(config, profile)
         spec = self.spec
@@ -228,6 +235,9 @@ class Doubting(Oracle):
             self.spec = _Doubted(*parts, noted=self.noted)
         elif not sound:
             self.spec = self._wrong
+
+    def set_to(self, config: BrokerConfig) -> Doubting:
+        return Doubting(config, self.profile, self._doubt, self._sound, self.noted)
 
     def outcomes(self, ask: Callable[[Spec], tuple[S, ...]]) -> tuple[S, ...]:
         found: list[S] = []

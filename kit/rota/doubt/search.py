@@ -118,8 +118,8 @@ def _explained(history: History, events: Sequence[Event], oracle: Doubting) -> i
     """How many of the events the spec explains that is asked."""
     slack = history.lateness + LIMITS.grace
     patience = Patience(slack, LIMITS.early, slack, LIMITS.early)
-    every = history.looks_every
-    run = Run(history.profile, history.config, patience, LIMITS, history.restarts, every, oracle)
+    known = history.restarts, history.looking, oracle
+    run = Run(history.profile, history.config, patience, LIMITS, *known)
     run.look_ahead(events)
     for number, event in enumerate(events):
         try:

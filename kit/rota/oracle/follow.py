@@ -105,6 +105,10 @@ class Oracle:
         self.visited.update((rule.slug, state) for rule in self.used(step))
         self.tried.update(self.passed(step))
 
+    def set_to(self, config: BrokerConfig) -> Oracle:
+        """Another one, of the same spec with this configuration."""
+        return Oracle(config, self.profile, self._table)
+
     def configure(self, config: core.CoordinatorConfig) -> None:
         """From now on the spec has this configuration."""
         self.spec = self._speaking(config)
