@@ -26,7 +26,10 @@ KAFKA = "kafka-4.x"
 def plans(number, profile=KAFKA):
     """Plans of which each has a restart somewhere."""
     found = islice(Planner(3, TERMS, PROFILES[profile]).plans(), number)
-    return [with_restart(plan, 5 + 3 * n % len(plan.steps), "SIGKILL", TERMS) for n, plan in enumerate(found)]
+    return [
+        with_restart(plan, 5 + 3 * n % len(plan.steps), Restart("SIGKILL"), TERMS)
+        for n, plan in enumerate(found)
+    ]
 
 
 def walked(some, profile=KAFKA):
@@ -120,7 +123,7 @@ def test_polite_members_outlast_a_restart_of_any_length(monkeypatch):
     async def walk(coordinator):
         walking = asyncio.ensure_future(Walks(coordinator, "walk").one(Plan(1, 0, ())))
         await asyncio.sleep(1.5)
-        await coordinator.restarts.now("SIGKILL")
+        await coordinator.restarts.now(Restart("SIGKILL"))
         return await walking
 
     walked = in_virtual_time(SETTINGS, walk)
