@@ -14,7 +14,7 @@ from rota.linearise.paths import Patience
 from rota.linearise.states import State
 from rota.linearise.times import Span
 from rota.mutants.core import CoreBug, planted
-from rota.spec import ErrorCode, Timer
+from rota.spec import PROFILES, ROTA, ErrorCode, Timer
 from rota.spec.admin_messages import DescribeGroupsReply
 
 EVERY = 2.0
@@ -186,6 +186,13 @@ def test_after_a_restart_they_do_from_then_on(later, wanted):
     assert verdict(history.after(later).hears(history.describes(6), GONE)) is wanted
 
 
+def test_a_group_that_was_just_loaded_is_there_until_the_first_look():
+    """The Scala coordinator looks as soon as it is started."""
+    for profile, wanted in ((ROTA, FAILS), (PROFILES["kafka-3.x"], PASSES)):
+        history = restarted(emptied(2.4, started=AT_0, profile=profile)).after(0.5)
+        assert verdict(history.hears(history.describes(6), GONE)) is wanted
+
+
 def test_the_rule_by_which_a_look_passes_something_over_is_reached():
     """What a member reads is not known: its group's offsets stay, whatever they ask for."""
     history = committed(told().alone(session=20_000), kept_ms=100, member=("m", 1))
@@ -205,6 +212,7 @@ PLANTED = (
     ),
     ("none is too soon", LOOKS + "Looks.earliest", "number * self.every", "0.0"),
     ("none is too late", LOOKS + "Looks.latest", "min(last, at + self.every)", "at + self.every"),
+    ("one is at the start", "rota.linearise.history:History.looking", "1 if", "0 if"),
     ("each is as late as it can be", LOOKS + "Looks.earliest", "ceil(", "1 + ceil("),
     (
         "nothing is found",
@@ -255,3 +263,5 @@ def _all():
     yield verdict(history.hears(history.describes(), described("Empty"))), FAILS
     history = restarted(left_alone(told()))
     yield verdict(history.hears(history.describes(5), described("Empty"))), PASSES
+    history = restarted(emptied(2.4, started=AT_0)).after(0.5)
+    yield verdict(history.hears(history.describes(6), GONE)), FAILS

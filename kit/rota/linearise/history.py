@@ -101,8 +101,12 @@ class History:
 
     @property
     def looking(self) -> Looks | None:
-        """When it looks for what has expired, None where that is not followed."""
-        return None if self.looks_every is None else Looks(self.looks_every, self.started)
+        """When it looks for what has expired, None where that is not followed: the Scala coordinator, which
+        records no creations, also as soon as it is started.
+        """
+        if self.looks_every is None:
+            return None
+        return Looks(self.looks_every, self.started, first=1 if self.profile.creation_recorded else 0)
 
     @property
     def restarts(self) -> bool:

@@ -29,10 +29,13 @@ AT_ONCE = -1
 
 @frozen
 class Looks:
-    """When a coordinator looks. every: seconds between two; started: it was, None where nobody knows."""
+    """When a coordinator looks. every: seconds between two; started: it was, None where nobody knows; first:
+    how many such times later it looks first.
+    """
 
     every: float
     started: Span | None = None
+    first: int = 1
 
     def earliest(self, at: float, late: float) -> float:
         """When the first look comes at the earliest that comes no sooner than this.
@@ -41,14 +44,14 @@ class Looks:
         """
         if self.started is None:
             return at
-        number = max(0, ceil((at - self.started.latest) / (self.every + late)))
+        number = max(self.first, ceil((at - self.started.latest) / (self.every + late)))
         return max(at, self.started.earliest + number * self.every)
 
     def latest(self, at: float, late: float) -> float:
         """When it comes at the latest, beside what that one may be late itself."""
         if self.started is None:
             return at + self.every
-        number = max(0, ceil((at - self.started.earliest) / self.every))
+        number = max(self.first, ceil((at - self.started.earliest) / self.every))
         last = self.started.latest + number * self.every + max(0, number - 1) * late
         return min(last, at + self.every)
 
