@@ -84,12 +84,12 @@ class Run:
         for event in parked:
             self._register(event)
 
-    def copied(self, patience: Patience, limits: Limits | None = None) -> Run:
-        """Another one that goes on from here with another patience, and limits. Paths are forgotten."""
+    def copied(self, patience: Patience, limits: Limits | None = None, oracle: Oracle | None = None) -> Run:
+        """Another one that goes on from here with other patience, limits, and spec. Paths are forgotten."""
         other = copy(self)
         other.__dict__.update({key: copy(value) for key, value in vars(self).items() if type(value) is dict})
         other.states = dict.fromkeys(self.states)
-        other._steps = self._steps.copied()
+        other._steps = self._steps.copied() if oracle is None else self._steps.asking(oracle)
         other.patience(patience)
         other._limits = limits or self._limits
         return other

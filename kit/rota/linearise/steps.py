@@ -75,6 +75,13 @@ class Steps:
             other.__post_init__()
         return other
 
+    def asking(self, oracle: Oracle) -> Steps:
+        """The same states with somebody else who is asked about them."""
+        other = self.copied()
+        other.oracle = oracle
+        other.__post_init__()
+        return other
+
     def copied(self) -> Steps:
         """The same spec, asked about others' connections; what is remembered of it is shared."""
         other = copy(self)
@@ -229,8 +236,12 @@ class Steps:
         if key not in self._known:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            steps = self._oracle.outcomes(ask)
-            self._known[key] = tuple((step, self._rules(step)) for step in steps)
+            found = self._oracle.recalled(key)
+            if found is None:
+                steps = self._oracle.outcomes(ask)
+                found = tuple((step, self._rules(step)) for step in steps)
+                self._oracle.keep(key, found)
+            self._known[key] = found
         return self._known[key]
 
     def _rules(self, step: Step | Told) -> Rules:

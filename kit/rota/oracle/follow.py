@@ -90,6 +90,12 @@ class Oracle:
         self._asked.clear()
         return ask(self.spec)
 
+    def recalled(self, key: Hashable) -> Any:
+        """What came of what was asked by this key before, as far as somebody has kept it; None if nobody."""
+
+    def keep(self, key: Hashable, found: Any) -> None:
+        """This came of it."""
+
     def used(self, step: AnyOutcome) -> tuple[Rule, ...]:
         """The rules of a step of the last outcomes, the deciding ones first, the handler's last."""
         return tuple(RULES[slug] for slug in dict.fromkeys((*self._asked, *step.rules)))
