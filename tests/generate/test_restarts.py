@@ -12,6 +12,7 @@ from rota.generate import virtual
 from rota.generate.afterwards import with_restart
 from rota.generate.plan import Ask, Plan, Restart
 from rota.generate.planner import Planner
+from rota.generate.restarts import Restarts
 from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict
 from rota.generate.virtual import in_virtual_time
@@ -129,3 +130,24 @@ def test_polite_members_outlast_a_restart_of_any_length(monkeypatch):
     walked = in_virtual_time(SETTINGS, walk)
     assert walked.verdict is Verdict.PASS, walked.why
     assert walked.played.plan.steps == (Restart("SIGKILL"),)
+
+
+def test_one_restart_is_over_before_the_next_begins():
+    """Those who want one while another goes on wait for it, and then for each other."""
+    down = []
+
+    async def end(how):
+        down.append(how)
+        await asyncio.sleep(0.01)
+
+    async def again(groups):
+        await asyncio.sleep(0.01)
+        assert len(down) == 1
+        down.clear()
+
+    async def three():
+        restarts = Restarts(end, again)
+        await asyncio.gather(*(restarts.now(Restart("SIGKILL")) for _ in range(3)))
+        return restarts.done
+
+    assert asyncio.run(three()) == 3

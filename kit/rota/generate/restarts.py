@@ -90,8 +90,9 @@ class Restarts:
             self._waiting.discard(walking)
 
     async def now(self, how: Restart) -> None:
-        """Restart the target under all who ask."""
-        await self.up()
+        """Restart the target under all who ask; one restart is over before the next begins."""
+        while not self.is_up:
+            await self.up()
         loop = asyncio.get_running_loop()
         self._up.clear()
         try:
