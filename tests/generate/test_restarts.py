@@ -140,7 +140,7 @@ def test_one_restart_is_over_before_the_next_begins():
         down.append(how)
         await asyncio.sleep(0.01)
 
-    async def again(groups):
+    async def again(groups, chosen):
         await asyncio.sleep(0.01)
         assert len(down) == 1
         down.clear()
