@@ -157,9 +157,12 @@ class Asked:
         """
         name, started = self.target.name, settings if self.target.settable else _heeded(self.target)
         profile = PROFILES[self.profile]
+        again = None if self.target.changing is None else dict(started)
         host = Host(
-            lambda: _start(self.target, started),
+            lambda: _start(self.target, started, again),
             lambda running: reach(running.address, settings, profile, self.patience),
+            started,
+            again,
         )
         try:
             host.begin()
@@ -198,8 +201,12 @@ def _settings(target: Target) -> Mapping[str, int]:
     return {**DEFAULTS, **target.read, **target.known, **_heeded(target)}
 
 
-def _start(target: Target, settings: Mapping[str, int]) -> Running:
-    """A target that runs, if possible one that can be restarted with what it has stored."""
+def _start(target: Target, settings: Mapping[str, int], again: Mapping[str, int] | None) -> Running:
+    """A target that runs, if possible one that can be restarted with what it has stored, and with settings
+    that are looked up then.
+    """
+    if target.changing is not None and again is not None:
+        return target.changing(settings, again, Signal.TERM)
     if target.restarting is None:
         return target.start(settings)
     return target.restarting(settings, Signal.TERM)
