@@ -19,7 +19,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 KEYS = {
     "FindCoordinator": (10, 1),
@@ -36,12 +36,19 @@ NAMES = {
     0: "NONE",
     14: "COORDINATOR_LOAD_IN_PROGRESS",
     15: "COORDINATOR_NOT_AVAILABLE",
+    16: "NOT_COORDINATOR",
     25: "UNKNOWN_MEMBER_ID",
     27: "REBALANCE_IN_PROGRESS",
     79: "MEMBER_ID_REQUIRED",
     81: "GROUP_MAX_SIZE_REACHED",
 }
 """Codes of errors that may be met."""
+
+UNREADABLE = bytes.fromhex("0000 7fffffff 72657374")
+"""A subscription, version 0, that announces two thousand million topics and has four bytes more."""
+
+NOT_READY = (14, 15, 16)
+"""What a coordinator tells that is starting."""
 
 WAIT = 30.0
 """Seconds in which a broker answers what it answers."""
@@ -146,12 +153,14 @@ class Client:
         protocols: tuple[str, ...] = ("range",),
         rebalance_ms: int = 60_000,
         session_ms: int = 30_000,
+        metadata: bytes = b"",
     ) -> None:
         """Send a JoinGroup."""
-        listed = array([text(name) + data(b"") for name in protocols])
+        listed = array([text(name) + data(metadata) for name in protocols])
         body = text(self.group) + struct.pack(">ii", session_ms, rebalance_ms) + text(member_id)
         static = f"  group_instance_id {self.instance}" if self.instance else ""
         told = f"member_id '{member_id}'{static}  rebalance_timeout_ms {rebalance_ms}  {list(protocols)}"
+        told += f"  metadata {metadata.hex()}" if metadata else ""
         self.ask("JoinGroup", body + text(self.instance) + text("consumer") + listed, told)
 
     def joined(self, seconds: float = WAIT) -> Joined | None:
@@ -235,6 +244,22 @@ class Broker:
             if not error:
                 return Client(name, self.group, (answer.text(), answer.number("i")), instance)
             time.sleep(0.5)  # the topic of offsets is being made
+
+    def restarted(self, asking: Client) -> Client:
+        """Wait until somebody has restarted the broker; the client with a new connection."""
+        print("restart the broker now")
+        asking.connection.settimeout(None)
+        try:
+            while asking.connection.recv(1):
+                pass
+        except OSError:
+            pass
+        while True:
+            time.sleep(0.5)
+            try:
+                return self.client(asking.name, asking.instance)
+            except (OSError, SystemExit):
+                continue
 
     def processors(self, seconds: float) -> float | None:
         """How many processors it uses in the next seconds; None where nobody knows its process."""
@@ -326,6 +351,39 @@ def removed_while_syncing(broker: Broker) -> bool:
     return follower.error("SyncGroup", broker.never) is None
 
 
+def alone(client: Client, member_id: str = "") -> Joined:
+    """Somebody is the only member of a Stable group."""
+    client.join(member_id)
+    told = client.joined()
+    if told is None or told.error:
+        sys.exit(f"{client.name} has not joined")
+    client.sync(told)
+    if client.error("SyncGroup"):
+        sys.exit(f"{client.name} has not synced")
+    return told
+
+
+def unreadable_subscription(broker: Broker) -> bool:
+    """A static member comes back with a subscription that nobody can read; the broker is restarted.
+
+    The names of the two groups have one hash, so that they share a partition of the offsets topic.
+    """
+    others, odd = (replace(broker, group=f"{broker.group}-{end}") for end in ("Aa", "BB"))
+    a = others.client("a")
+    told = alone(a, a.identified())
+    alone(odd.client("c", "desk-1"))
+    again = odd.client("c", "desk-1")
+    again.join(metadata=UNREADABLE)
+    again.joined()
+    if a.heartbeat(told) != 0:
+        sys.exit("a is not well before it")
+    a = others.restarted(a)
+    end = time.monotonic() + broker.never
+    while (error := a.heartbeat(told)) in NOT_READY and time.monotonic() < end:
+        time.sleep(1)
+    return error != 0
+
+
 def given_back_id(broker: Broker) -> bool:
     """An id that was handed out and never used is given back; a Stable group rebalances for it."""
     a, b, stranger = broker.client("a"), broker.client("b"), broker.client("c")
@@ -344,6 +402,7 @@ SCRIPTS: dict[str, Callable[[Broker], bool]] = {
     "repeated-protocol": repeated_protocol,
     "removed-while-syncing": removed_while_syncing,
     "given-back-id": given_back_id,
+    "unreadable-subscription": unreadable_subscription,
 }
 
 
