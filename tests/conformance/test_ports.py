@@ -13,7 +13,7 @@ import pytest
 from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets import command, kafka_broker, ports
 from rota.conformance.targets.command import Command, Commanded
-from rota.conformance.targets.kafka_broker import Broker, Node
+from rota.conformance.targets.kafka_broker import TRIES, Broker, Node, PortTaken, on_other_ports
 from rota.conformance.targets.ports import free_ports, hold
 from rota.conformance.targets.process import NotStarted
 
@@ -105,6 +105,27 @@ def test_a_broker_whose_port_is_taken_is_not_started(tmp_path: Path) -> None:
         Broker(SLEEPS, str(tmp_path), Node(1, port, {1: controller}), "cluster")
     with closing(hold(port)):
         pass
+
+
+def test_a_broker_whose_port_was_taken_is_started_on_others() -> None:
+    """Twice; who finds every port taken gives up."""
+    taken = [PortTaken("taken", "try again")] * (TRIES - 1)
+    assert on_other_ports(raising([*taken, None])) is None
+    assert on_other_ports(raising([None])) is None
+    with pytest.raises(PortTaken):
+        on_other_ports(raising([*taken, PortTaken("taken", "try again"), None]))
+    with pytest.raises(NotStarted, match="broken"):
+        on_other_ports(raising([NotStarted("broken"), None]))
+
+
+def raising(outcomes: list[NotStarted | None]) -> Callable[[], None]:
+    """Raises, or not, call by call."""
+
+    def start() -> None:
+        if (error := outcomes.pop(0)) is not None:
+            raise error
+
+    return start
 
 
 def test_that_the_port_of_a_command_is_given_away_is_noticed(

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from harness.kept_server import KeptServer, kept_target
+from rota.conformance.cases import restart_groups
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import Interrupted
@@ -236,10 +237,14 @@ def test_a_target_may_take_its_time_after_a_restart() -> None:
 
 
 class SlowToSpeak(KeptServer):
-    """A server behind a listener: what comes there after a restart is taken in, and read after seconds."""
+    """A server behind a listener: what comes there after a restart is taken in, and read after seconds.
 
-    def __init__(self, settings: Mapping[str, int], silence: float) -> None:
+    rude: it is closed until then.
+    """
+
+    def __init__(self, settings: Mapping[str, int], silence: float, rude: bool = False) -> None:
         super().__init__(settings)
+        self._rude = rude
         self._inner, self._silence, self._speaks_at = self.address, silence, 0.0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = self._listener.getsockname()
@@ -257,6 +262,9 @@ class SlowToSpeak(KeptServer):
         with suppress(OSError):
             while True:
                 caller = self._listener.accept()[0]
+                if self._rude and time.monotonic() < self._speaks_at:
+                    caller.close()
+                    continue
                 threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
 
     def _serve(self, caller: socket.socket) -> None:
@@ -286,6 +294,26 @@ def test_who_listens_before_it_says_anything_is_waited_for(id: str) -> None:
     with closing(slow):
         (result,) = play_all(select(all_cases(), [id]), slow, Options(seed=1, patience=0.7), {})
     assert (result.verdict, result.because) == (Verdict.PASS, "")
+
+
+@pytest.mark.parametrize(("silence", "verdict"), [(0.7, Verdict.PASS), (60.0, Verdict.FAIL)])
+def test_who_closes_connections_while_it_starts_has_told_nobody_anything(
+    silence: float, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked again, as long as it may take to start."""
+    monkeypatch.setattr(restart_groups, "BACK_SECONDS", 3.0)
+    rude = replace(
+        kept_target(),
+        restarting=lambda settings, how: Alone(SlowToSpeak(settings, silence, rude=True), how),
+    )
+    with closing(rude):
+        (result,) = play_all(
+            select(all_cases(), ["hosting.loading.before-it-knows-after-sigkill"]),
+            rude,
+            Options(seed=1, patience=0.7),
+            {},
+        )
+    assert result.verdict == verdict
 
 
 def test_who_comes_to_a_target_that_was_just_started_again_waits_too() -> None:

@@ -313,6 +313,27 @@ def test_topics_are_created_where_asking_for_them_makes_none(polite: Any) -> Non
     assert made == ["rota-probe"]
 
 
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_each_broker_has_a_replica_of_a_topic_that_is_created(polite: Any, brokers: int) -> None:
+    """Otherwise it has no leader once the only broker that has one is ended."""
+    made: list[int] = []
+
+    def create(request: Any) -> dict[str, Any]:
+        made.extend(one["replication_factor"] for one in request.body["topics"])
+        return {"topics": [{"name": "rota-probe", "error_code": 0}]}
+
+    def told(request: Any) -> dict[str, Any]:
+        there = [{"node_id": number, "host": "127.0.0.1", "port": 1} for number in range(brokers)]
+        return {**topics_of(0 if made else UNKNOWN_TOPIC)(request), "brokers": there}
+
+    server = polite(
+        {**GRANTED, "CreateTopics": create, "Metadata": told},
+        {**OFFSETS, "Metadata": (0, 12), "CreateTopics": (0, 7)},
+    )
+    assert played(commits, server, needs={"OffsetCommit": (2, 9)}).ending is Ending.FINISHED
+    assert made == [brokers]
+
+
 def test_what_needs_a_topic_is_unsupported_where_there_is_none(
     polite: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

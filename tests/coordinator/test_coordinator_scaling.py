@@ -10,6 +10,7 @@ from harness.lines import Lines
 from rota import coordinator as c
 from rota.coordinator import ErrorCode as E
 from rota.coordinator import Group, GroupState, heartbeat, rebalance, session_timers
+from rota.coordinator.step import Step
 
 PACKAGE = str(Path(c.__file__).parent)
 FEW, MANY = 10, 10_000
@@ -96,14 +97,20 @@ class Crowd:
             errors.append(self.do(self.core.appended(append.append_id)))
         return errors[-1] if errors else None
 
-    def join(self, member_id, version=9, protocols=("range", "roundrobin"), instance_id=None):
+    def join(self, *request, **more):
+        return self.do(self.joining(*request, **more))
+
+    def joining(self, member_id, version=9, protocols=("range", "roundrobin"), instance_id=None):
         listed = tuple(c.JoinGroupProtocol(name, b"m") for name in protocols)
         request = c.JoinGroup("g", 30_000, 60_000, member_id, instance_id, "consumer", listed)
-        return self.do(self.core.join_group(request, version, "c", "/127.0.0.1", "token"))
+        return self.core.join_group(request, version, "c", "/127.0.0.1", "token")
 
     def sync(self, member_id):
+        return self.do(self.syncing(member_id))
+
+    def syncing(self, member_id):
         request = c.SyncGroup("g", self.group.generation_id, member_id)
-        return self.do(self.core.sync_group(request, 4, "token"))
+        return self.core.sync_group(request, 4, "token")
 
     def heartbeat(self, member_id, instance_id=None):
         request = c.Heartbeat("g", self.group.generation_id, member_id, instance_id)
@@ -223,43 +230,111 @@ def test_a_scan_is_found(of_few, monkeypatch, scan):
 
 
 def ends(members):
-    """The lines that the end of a join phase costs, and of a sync phase."""
+    """The lines of the steps that concern a whole group: the ends of both phases, and all leave.
+
+    What is answered is no part of them: the server takes the answers bit by bit.
+    """
     crowd = Crowd(members)
     crowd.join(crowd.leader)
     *others, last = crowd.others
     for member_id in others:
         crowd.join(member_id)
     with Lines() as join:
-        crowd.join(last)
+        effects = crowd.joining(last)
+    crowd.do(effects)
     for member_id in crowd.others:
         crowd.sync(member_id)
+    (append,) = crowd.syncing(crowd.leader).appends
     with Lines() as sync:
-        crowd.sync(crowd.leader)
+        effects = crowd.core.appended(append.append_id)
+    crowd.do(effects)
     assert crowd.group.state is GroupState.STABLE
-    return join.count, sync.count
+    request = c.LeaveGroup("g", tuple(c.MemberIdentity(member_id) for member_id in crowd.group.members))
+    with Lines() as leave:
+        crowd.core.leave_group(request, 5, "token")
+    assert not crowd.group.members
+    return join.count, sync.count, leave.count
 
 
 def lines_a_member():
-    """What one member more costs at both ends."""
+    """What one member more costs at both ends, and when all leave."""
     return [(many - few) / 180 for few, many in zip(ends(20), ends(200), strict=True)]
 
 
-def test_the_ends_of_phases_cost_a_few_lines_a_member():
+def test_the_steps_of_a_whole_group_cost_a_few_lines_a_member():
     """Nothing can come between, so a group of 10,000 holds the loop as long as these take."""
-    join, sync = lines_a_member()
-    assert 50 < join < 100
-    assert 50 < sync < 100
+    join, sync, leave = lines_a_member()
+    assert 10 < join < 50
+    assert 10 < sync < 40
+    assert 50 < leave < 135
+
+
+def test_that_answers_are_made_in_the_step_is_found(monkeypatch):
+    def made(step, requests, make):
+        for parked, of in requests:
+            step.reply(parked, make(of))
+
+    before = lines_a_member()
+    monkeypatch.setattr(Step, "reply_each", made)
+    join, sync, _ = lines_a_member()
+    assert join > before[0] + 10
+    assert sync > before[1] + 10
+
+
+def told_at_both_ends(crowd):
+    """What the ends of both phases answer, before and after all that the members do next."""
+    crowd.join(crowd.leader)
+    *others, last = crowd.others
+    for member_id in others:
+        crowd.join(member_id)
+    join = crowd.joining(last)
+    told = [tuple(join.replies)]
+    crowd.do(join)
+    for member_id in crowd.others:
+        crowd.sync(member_id)
+    (append,) = crowd.syncing(crowd.leader).appends
+    sync = crowd.core.appended(append.append_id)
+    told.append(tuple(sync.replies))
+    crowd.do(sync)
+    crowd.join(last, protocols=("other", "range"))
+    crowd.leave(crowd.leader)
+    for member_id in others:
+        crowd.join(member_id)
+    assert crowd.group.generation_id == 3
+    return told, [tuple(join.replies), tuple(sync.replies)]
+
+
+def test_answers_tell_what_was_settled_in_their_step_however_late_they_are_taken():
+    told, later = told_at_both_ends(Crowd(5))
+    assert [len(each) for each in told] == [5, 5]
+    assert later == told
+
+
+def test_answers_that_look_at_the_group_again_are_found(monkeypatch):
+    settled = rebalance.generation_of
+
+    class Looks:
+        def __init__(self, group, members):
+            self.group, self.members = group, members
+
+        def reply(self, member_id):
+            return settled(self.group, self.members).reply(member_id)
+
+    monkeypatch.setattr(rebalance, "generation_of", Looks)
+    told, later = told_at_both_ends(Crowd(5))
+    assert later != told
 
 
 def listed_for_each(original):
-    def reply(group, member):
-        leads = original(group, group.members[group.leader])
-        return replace(leads, member_id=member.member_id)
+    def reply(generation, member_id):
+        return replace(original(generation, generation.leader), member_id=member_id)
 
     return reply
 
 
 def test_that_everybody_is_listed_for_everybody_is_found(monkeypatch):
-    monkeypatch.setattr(rebalance, "generation_reply", listed_for_each(rebalance.generation_reply))
-    join, _ = lines_a_member()
-    assert join > 200
+    listed = [len(reply.members) for _, reply in told_at_both_ends(Crowd(5))[0][0]]
+    assert sorted(listed) == [0, 0, 0, 0, 5]
+    monkeypatch.setattr(rebalance.Generation, "reply", listed_for_each(rebalance.Generation.reply))
+    listed = [len(reply.members) for _, reply in told_at_both_ends(Crowd(5))[0][0]]
+    assert sorted(listed) == [5] * 5

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from harness.seen_bugs import profile_for
+from harness.told import Told
 from harness.walk_hunt import grounds
 from rota.doubt import suspects
-from rota.doubt.doubting import Doubting
+from rota.doubt.doubting import Doubting, _Doubted
 from rota.doubt.mistakes import Doubt, Mistake, likelihood
+from rota.doubt.search import _begun, _explained, _Runs
 from rota.generate.hunt import told, walked
 from rota.generate.plan import Plan
 from rota.generate.verdicts import Verdict
@@ -75,3 +77,29 @@ def test_a_rule_that_is_in_doubt_at_times_may_be_sound():
     both = Doubting(config, profile, doubt, sound=True).outcomes(lambda spec: spec.handle(None, call))
     assert both == (*steps, *wrong)
     assert [step.replies for step in wrong] == [()]
+
+
+def test_a_mistake_explains_what_it_would_if_all_were_asked_from_the_beginning(monkeypatch):
+    """What it changes nothing of is not asked again, and much less is asked."""
+    asked = [0]
+    of_rule = _Doubted._of_rule
+
+    def counted(spec, slug, inputs):
+        asked[0] += 1
+        return of_rule(spec, slug, inputs)
+
+    monkeypatch.setattr(_Doubted, "_of_rule", counted)
+    told = Told().alone()
+    history = told.beaten(told.beats(0, "m"), "UNKNOWN_MEMBER_ID").history()
+    sound = Doubting(history.config, history.profile, None, sound=True)
+    runs = _Runs(history, sound)
+    assert runs.explained == len(runs.events) - 1
+    tried = [(doubt, always) for doubt in sorted(sound.noted, key=str) for always in (True, False)]
+    asked[0] = 0
+    found = [runs.explained_with(doubt, sound=not always) for doubt, always in tried]
+    again, asked[0] = asked[0], 0
+    for (doubt, always), explained in zip(tried, found, strict=True):
+        oracle = Doubting(history.config, history.profile, doubt, sound=not always)
+        assert _explained(_begun(history, runs.events, oracle), runs.events, 0) == explained, doubt
+    assert len(runs.events) in found
+    assert again < asked[0] / 2

@@ -13,21 +13,32 @@ from harness import mortal_server
 from rota.cli.errors import run as run_command
 from rota.cli.main import main
 from rota.conformance.targets.grammar import parse_target
-from rota.generate.deaths import Alone, culprit
+from rota.generate import run as running
+from rota.generate.deaths import Alone, Death, culprit
+from rota.generate.fatal import Fatal
 from rota.generate.host import Host
 from rota.generate.lateness import Lateness
-from rota.generate.life import Life
+from rota.generate.life import Died, Life
 from rota.generate.plan import Ask, Plan, Silence
 from rota.generate.player import Coordinator, Played
 from rota.generate.reach import reach
-from rota.generate.run import Tally, run
+from rota.generate.run import Failure, Tally, run
 from rota.generate.saved import path_of, saved_text
-from rota.generate.verdicts import LIVES
+from rota.generate.verdicts import LIVES, Verdict
+from rota.generate.verdicts import Walked as Verdicted
 from rota.generate.walks import Judges, Walks
-from rota.linearise import History
+from rota.linearise import Answered, History
 from rota.report.identity import UNIDENTIFIED
 from rota.report.walks import WalksSeen
-from rota.spec import KAFKA_4, LeaveGroupRequest, LeavingMember
+from rota.spec import (
+    KAFKA_4,
+    ErrorCode,
+    JoinGroupReply,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeavingMember,
+    ProtocolMetadata,
+)
 from rota.spec.admin_messages import DescribeGroupsRequest
 
 TARGET = f"cmd:{sys.executable} {Path(mortal_server.__file__)} {{port}}"
@@ -167,3 +178,70 @@ def test_a_target_that_dies_of_a_failure_that_was_kept_is_told_again(walked, tmp
     assert run_command(lambda: main(arguments, standalone_mode=False)) == 1
     assert "5 of 5 runs fail for the same cause" in capsys.readouterr().out
     assert json.loads(path.read_text())["rule"] == LIVES
+
+
+def joining(number, *names, member_id="", session_ms=6000):
+    """Somebody joins with these protocols."""
+    lists = tuple(ProtocolMetadata(name, b"x") for name in names)
+    return Ask(
+        number, "a", 0, 5, JoinGroupRequest("the group", session_ms, 6000, member_id, "consumer", lists)
+    )
+
+
+def answered(*asks):
+    """A walk in which all of them were answered."""
+    events = tuple(Answered(1.0, number, JoinGroupReply(ErrorCode.NONE)) for number in range(len(asks)))
+    return Played(
+        Plan(1, 0, asks), History("g", events, KAFKA_4), (), asked=tuple(one.number for one in asks)
+    )
+
+
+def test_what_is_like_the_request_that_ended_it_is_left_out():
+    """That nobody has an id yet did not end it before, so it is not that."""
+    fatal = Fatal()
+    fatal.learn(Plan(1, 0, (joining(0), joining(1, session_ms=-1))), [answered(joining(0, "range"))])
+    assert fatal.known == [("JoinGroup", {".protocols is []", ".session_timeout_ms is negative"})]
+    fatal = Fatal()
+    fatal.learn(Plan(1, 0, (joining(0),)), [answered(joining(0, "range"))])
+    others = joining(1, "range"), asking(0, LeaveGroupRequest("the group", ())).steps[2]
+    plan = Plan(1, 7, (joining(0), others[0], joining(2, member_id="x"), others[1]))
+    assert fatal.without(plan) == Plan(1, 7, others, left_out=1)
+    assert fatal.without(Plan(1, 8, others)) == Plan(1, 8, others)
+
+
+def test_where_nothing_is_odd_in_it_all_of_its_kind_are_left_out():
+    fatal = Fatal()
+    fatal.learn(Plan(1, 0, (joining(3, "range"),)), [answered(joining(0, "range"))])
+    assert fatal.without(Plan(1, 8, (joining(1, "range"), joining(2, "other", member_id="x")))).steps == (
+        joining(2, "other", member_id="x"),
+    )
+
+
+def test_walks_go_on_without_what_has_ended_the_target(monkeypatch):
+    """What is drawn later has it no more. Deaths that nobody can explain end the walks."""
+    got, nobody = [], asking(2, LeaveGroupRequest("the group", ()))
+    first = nobody.steps[2]
+    shortest = Played(Plan(1, 2, (first,)), History("g", (), KAFKA_4), ())
+    blamed = [Failure(Verdicted(shortest, Verdict.FAIL), ()), None]
+
+    async def beside(walks, plans, *_):
+        got.append(await plans())
+        if len(got) < 9:
+            raise Died("it is gone")
+
+    async def account(walks, words, host, tally):
+        found = blamed.pop(0) if len(blamed) > 1 else None
+        tally.died.append(Death(words, (), "" if found is None else "1-2"))
+        return found
+
+    async def following():
+        return nobody
+
+    monkeypatch.setattr(running, "_walk_beside", beside)
+    monkeypatch.setattr(running, "_account", account)
+    host = Host(None, None, coordinator=Coordinator(None, None, KAFKA_4, Lateness()))
+    asyncio.run(run(host, following, 1.0, Tally(), Judges()))
+    assert first in got[0].steps
+    assert all(first not in plan.steps for plan in got[1:])
+    assert len(got) == 1 + running.MOST_UNEXPLAINED
+    assert [one for one in nobody.steps if one is not first] == [*got[-1].steps]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from rota.cli.conform import conform as command
 from rota.cli.errors import run
 from rota.cli.main import main
 from rota.generate.plan import Ask, Plan
@@ -13,6 +14,7 @@ from rota.generate.player import Played
 from rota.generate.run import Failure, Tally
 from rota.generate.saved import path_of, read_saved, saved_text
 from rota.generate.verdicts import Verdict, Walked
+from rota.generate.walks import AT_ONCE
 from rota.linearise import History
 from rota.report.identity import UNIDENTIFIED
 from rota.report.walks import WalksSeen
@@ -42,6 +44,15 @@ def test_walks_on_rotas_own_server_over_sockets(conform):
     assert walks["plans"] > 0
     assert walks["requests"] > 10
     assert any(rule.startswith("join.") for rule, _ in walks["reached"]) or walks["undecided"]
+
+
+def test_so_many_groups_at_once(conform):
+    """Each walk and what follows it takes a second at least; what is done by default stands in the help."""
+    code, said = conform("--generate", "--embedded", "--seconds", "2", "--groups", "1", "--json")
+    assert code in (0, 3)
+    assert json.loads(said.out)["walks"]["plans"] <= 3
+    (words,) = (one.help for one in command.params if one.name == "groups")
+    assert f"[default: {AT_ONCE}]" in words
 
 
 @pytest.mark.parametrize(

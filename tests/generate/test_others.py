@@ -12,6 +12,7 @@ from rota.conformance.targets.process import Process, Started
 from rota.conformance.targets.remote import Embedded
 from rota.coordinator import Effects, ErrorCode, GroupCoordinator, HeartbeatReply
 from rota.generate import aftermath, bystander
+from rota.generate import reach as reach_module
 from rota.generate.bystander import HARMED, Beside
 from rota.generate.host import Host
 from rota.generate.lateness import Lateness
@@ -75,6 +76,17 @@ def hosted(coordinator):
 def asking(number, *requests):
     asks = [Ask(n, "a", 0, 5, request) for n, request in enumerate(requests)]
     return Plan(1, number, (Silence(0.6), *asks, Silence(0.1)))
+
+
+@pytest.mark.parametrize(("wrong", "asked"), [((), 13), ((9, 10, 11, 12, 13), 8), ((*range(11), 13), 12)])
+def test_topics_are_looked_for_by_a_version_of_metadata_that_the_target_answers(monkeypatch, wrong, asked):
+    """One mock answers the newer ones wrongly, another all but two."""
+    seen = []
+    found = {"Metadata": dict.fromkeys(wrong, "it ends too early")} if wrong else {}
+    monkeypatch.setattr(reach_module, "unreadable_versions", lambda *_: found)
+    monkeypatch.setattr(reach_module, "_topics", lambda _, versions, __: seen.append(versions["Metadata"]))
+    hosted(GroupCoordinator).stop()
+    assert seen == [asked]
 
 
 NOBODY, SOMEBODY = LeaveGroupRequest("the group", ()), LeaveGroupRequest("the group", (LeavingMember("x"),))

@@ -12,6 +12,7 @@ from rota.generate import virtual
 from rota.generate.afterwards import with_restart
 from rota.generate.plan import Ask, Plan, Restart
 from rota.generate.planner import Planner
+from rota.generate.restarts import Restarts
 from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict
 from rota.generate.virtual import in_virtual_time
@@ -26,7 +27,10 @@ KAFKA = "kafka-4.x"
 def plans(number, profile=KAFKA):
     """Plans of which each has a restart somewhere."""
     found = islice(Planner(3, TERMS, PROFILES[profile]).plans(), number)
-    return [with_restart(plan, 5 + 3 * n % len(plan.steps), "SIGKILL", TERMS) for n, plan in enumerate(found)]
+    return [
+        with_restart(plan, 5 + 3 * n % len(plan.steps), Restart("SIGKILL"), TERMS)
+        for n, plan in enumerate(found)
+    ]
 
 
 def walked(some, profile=KAFKA):
@@ -120,9 +124,30 @@ def test_polite_members_outlast_a_restart_of_any_length(monkeypatch):
     async def walk(coordinator):
         walking = asyncio.ensure_future(Walks(coordinator, "walk").one(Plan(1, 0, ())))
         await asyncio.sleep(1.5)
-        await coordinator.restarts.now("SIGKILL")
+        await coordinator.restarts.now(Restart("SIGKILL"))
         return await walking
 
     walked = in_virtual_time(SETTINGS, walk)
     assert walked.verdict is Verdict.PASS, walked.why
     assert walked.played.plan.steps == (Restart("SIGKILL"),)
+
+
+def test_one_restart_is_over_before_the_next_begins():
+    """Those who want one while another goes on wait for it, and then for each other."""
+    down = []
+
+    async def end(how):
+        down.append(how)
+        await asyncio.sleep(0.01)
+
+    async def again(groups, chosen):
+        await asyncio.sleep(0.01)
+        assert len(down) == 1
+        down.clear()
+
+    async def three():
+        restarts = Restarts(end, again)
+        await asyncio.gather(*(restarts.now(Restart("SIGKILL")) for _ in range(3)))
+        return restarts.done
+
+    assert asyncio.run(three()) == 3

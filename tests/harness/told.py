@@ -23,6 +23,19 @@ from rota.spec import (
     SyncGroupRequest,
 )
 from rota.spec.admin_messages import DescribedMember, DescribeGroupsReply, DescribeGroupsRequest
+from rota.spec.offset_messages import (
+    FetchedPartition,
+    FetchedTopic,
+    OffsetCommitPartition,
+    OffsetCommitReply,
+    OffsetCommitRequest,
+    OffsetCommitTopic,
+    OffsetFetchReply,
+    OffsetFetchRequest,
+    PartitionOutcome,
+    TopicOutcome,
+    TopicPartitions,
+)
 
 CONFIG = BrokerConfig(group_min_session_timeout_ms=1_000, group_initial_rebalance_delay_ms=1_000)
 
@@ -93,6 +106,18 @@ class Told:
         """DescribeGroups."""
         return self.sends(connection, DescribeGroupsRequest("g"), 5)
 
+    def commits(self, connection, *names, member=("", -1), kept_ms=-1, version=4):
+        """OffsetCommit of 7 in partition 0 of these topics. member: an id and a generation."""
+        partition = OffsetCommitPartition(0, 7, 3 if version >= 6 else -1, "x")
+        topics = tuple(OffsetCommitTopic(one, (partition,)) for one in names)
+        request = OffsetCommitRequest("g", topics, member[1], member[0], None, kept_ms)
+        return self.sends(connection, request, version)
+
+    def fetches(self, connection, *names):
+        """OffsetFetch of partition 0 of these topics."""
+        asked = tuple(TopicPartitions(one, (0,)) for one in names)
+        return self.sends(connection, OffsetFetchRequest("g", asked), 7)
+
     def leaves(self, connection, member_id):
         """LeaveGroup."""
         return self.sends(connection, LeaveGroupRequest("g", (LeavingMember(member_id),)), 4)
@@ -108,6 +133,24 @@ def joined(member_id, generation, members, leader=None, metadata=None):
     lines = tuple(MemberMetadata(one, (metadata or "of " + one).encode()) for one in members)
     named = ("consumer", "range", leader or member_id)
     return JoinGroupReply(ErrorCode.NONE, generation, *named, False, member_id, lines)
+
+
+def committed(*names):
+    """The answer to an OffsetCommit that was taken."""
+    outcomes = (TopicOutcome(one, (PartitionOutcome(0, ErrorCode.NONE),)) for one in names)
+    return OffsetCommitReply(tuple(outcomes))
+
+
+def fetched(epoch=-1, /, **offsets):
+    """The answer to an OffsetFetch: each topic's offset, -1 where there is none, committed in this epoch."""
+    topics = tuple(
+        FetchedTopic(
+            name,
+            (FetchedPartition(0, offset, *((-1, "") if offset == -1 else (epoch, "x")), ErrorCode.NONE),),
+        )
+        for name, offset in offsets.items()
+    )
+    return OffsetFetchReply(ErrorCode.NONE, topics)
 
 
 def left(member_id):

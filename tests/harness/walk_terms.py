@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.generate.cast import Terms, versions_in_common
-from rota.generate.settings import SETTINGS, broker_config, looks_every_ms
+from rota.generate.settings import OTHERS, SETTINGS, broker_config, looks_every_ms
 from rota.wire import advertised, api
 
 TERMS = Terms(
@@ -11,4 +11,5 @@ TERMS = Terms(
     versions_in_common({api(name).key: span for name, span in advertised().items()}),
     restarts=True,
     looks_every_ms=looks_every_ms(SETTINGS),
+    other_settings=OTHERS,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.told import Told, described, left
+from harness.told import committed as told_committed
+from harness.told import fetched as told_fetched
 from rota.kernel import FrozenMap
 from rota.linearise import Restarted, Verdict, judge
 from rota.linearise.looks import Look
@@ -12,21 +14,8 @@ from rota.linearise.paths import Patience
 from rota.linearise.states import State
 from rota.linearise.times import Span
 from rota.mutants.core import CoreBug, planted
-from rota.spec import ErrorCode, Timer
+from rota.spec import PROFILES, ROTA, ErrorCode, Timer
 from rota.spec.admin_messages import DescribeGroupsReply
-from rota.spec.offset_messages import (
-    FetchedPartition,
-    FetchedTopic,
-    OffsetCommitPartition,
-    OffsetCommitReply,
-    OffsetCommitRequest,
-    OffsetCommitTopic,
-    OffsetFetchReply,
-    OffsetFetchRequest,
-    PartitionOutcome,
-    TopicOutcome,
-    TopicPartitions,
-)
 
 EVERY = 2.0
 PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
@@ -44,21 +33,13 @@ def verdict(history):
 def committed(history, *names, kept_ms=-1, member=("", -1)):
     """Offsets of these topics are committed and are to be kept so long."""
     names = names or ("t",)
-    topics = tuple(OffsetCommitTopic(one, (OffsetCommitPartition(0, 7, -1, "x"),)) for one in names)
-    number = history.sends(0, OffsetCommitRequest("g", topics, member[1], member[0], None, kept_ms), 4)
-    outcomes = (TopicOutcome(one, (PartitionOutcome(0, ErrorCode.NONE),)) for one in names)
-    return history.hears(number, OffsetCommitReply(tuple(outcomes)))
+    return history.hears(history.commits(0, *names, member=member, kept_ms=kept_ms), told_committed(*names))
 
 
 def fetched(history, *there, of=("t",)):
     """Of these topics those have an offset."""
-    number = history.sends(1, OffsetFetchRequest("g", tuple(TopicPartitions(one, (0,)) for one in of)), 7)
-    found = [(one, (7, "x") if one in there else (-1, "")) for one in of]
-    topics = tuple(
-        FetchedTopic(one, (FetchedPartition(0, offset, -1, metadata, ErrorCode.NONE),))
-        for one, (offset, metadata) in found
-    )
-    return history.hears(number, OffsetFetchReply(ErrorCode.NONE, topics))
+    offsets = {one: 7 if one in there else -1 for one in of}
+    return history.hears(history.fetches(1, *of), told_fetched(**offsets))
 
 
 def left_alone(history, kept_ms=-1):
@@ -155,18 +136,84 @@ def test_a_group_that_has_expired_is_not_back_after_a_restart():
     """Its tombstone was stored with those of its offsets."""
     for answer, wanted in ((GONE, PASSES), (described("Empty"), FAILS)):
         history = left_alone(told(), kept_ms=100).after(EVERY + 0.5)
-        fetched(history.quiet())
-        for connection in range(2):
-            history.breaks(connection)
-        since = history.now
-        history.after(0.5).events.append(Restarted(history.now, since, round(since + 0.3, 6)))
+        restarted(fetched(history.quiet()))
         number = history.describes(5)
         assert verdict(history.hears(number, answer)) is wanted
 
 
+def emptied(at, **more):
+    """A group without offsets becomes Empty at some moment."""
+    history = told(**more).alone(session=20_000)
+    history.after(round(at - 0.001 - history.now, 6))
+    return history.hears(history.leaves(0, "m"), left("m"))
+
+
+AT_0 = Span(0.0, 0.0)
+BETWEEN = (
+    # From when on it looks, when the group became Empty, how much later it is described: Gone, or Empty.
+    (None, 2.4, 1.2, PASSES, PASSES),
+    (AT_0, 2.4, 1.2, FAILS, PASSES),
+    (AT_0, 2.4, 1.8, PASSES, PASSES),
+    (AT_0, 3.6, 1.2, PASSES, FAILS),
+    (None, 3.6, 1.2, PASSES, PASSES),
+    (Span(-1.0, -1.0), 2.4, 0.8, PASSES, PASSES),
+    (Span(0.0, 1.0), 2.4, 1.2, PASSES, PASSES),
+)
+
+
+@pytest.mark.parametrize(("started", "at", "later", "gone", "there"), BETWEEN)
+def test_looks_come_in_equal_distances_from_the_start_on(started, at, later, gone, there):
+    """With one every 2 s from 0 on nothing goes from 2.4 to 3.6; at 4.8 all has gone that could."""
+    for answer, wanted in ((GONE, gone), (described("Empty"), there)):
+        history = emptied(at, started=started).after(later)
+        assert verdict(history.hears(history.describes(), answer)) is wanted
+
+
+def restarted(history, takes=0.5):
+    """It is ended and started again."""
+    since = history.quiet().now
+    for connection in range(2):
+        history.breaks(connection)
+    history.after(takes).events.append(Restarted(history.now, since, round(since + takes / 2, 6)))
+    return history
+
+
+@pytest.mark.parametrize(("later", "wanted"), [(1.0, FAILS), (2.0, PASSES)])
+def test_after_a_restart_they_do_from_then_on(later, wanted):
+    """Nobody knew when it was started at first; now it looks every 2 s from the restart on."""
+    history = restarted(told().alone(session=20_000)).after(0.1)
+    history.hears(history.leaves(5, "m"), left("m"))
+    assert verdict(history.after(later).hears(history.describes(6), GONE)) is wanted
+
+
+def test_a_group_that_was_just_loaded_is_there_until_the_first_look():
+    """The Scala coordinator looks as soon as it is started."""
+    for profile, wanted in ((ROTA, FAILS), (PROFILES["kafka-3.x"], PASSES)):
+        history = restarted(emptied(2.4, started=AT_0, profile=profile)).after(0.5)
+        assert verdict(history.hears(history.describes(6), GONE)) is wanted
+
+
+def test_the_rule_by_which_a_look_passes_something_over_is_reached():
+    """What a member reads is not known: its group's offsets stay, whatever they ask for."""
+    history = committed(told().alone(session=20_000), kept_ms=100, member=("m", 1))
+    pair = ("expiry.nothing-expires", "Stable")
+    soon, late = (judge(fetched(history.after(more), "t").history()) for more in (1.0, EVERY))
+    assert pair not in soon.reached
+    assert pair in late.reached
+
+
 LOOKS, RUN = "rota.linearise.looks:", "rota.linearise.run:Run."
 PLANTED = (
-    ("a look may be late", LOOKS + "next_look", "max(span.latest, since / 1000) + every", "FOREVER"),
+    (
+        "a look may be late",
+        LOOKS + "next_look",
+        "looks.latest(max(span.latest, since / 1000), late)",
+        "FOREVER",
+    ),
+    ("none is too soon", LOOKS + "Looks.earliest", "number * self.every", "0.0"),
+    ("none is too late", LOOKS + "Looks.latest", "min(last, at + self.every)", "at + self.every"),
+    ("one is at the start", "rota.linearise.history:History.looking", "1 if", "0 if"),
+    ("each is as late as it can be", LOOKS + "Looks.earliest", "ceil(", "1 + ceil("),
     (
         "nothing is found",
         RUN + "_looks",
@@ -207,12 +254,14 @@ def _all():
         yield verdict(fetched(committed(told(), kept_ms=1000).after(seconds), *there)), wanted
     history = committed(committed(told(), "t", kept_ms=500), "u", kept_ms=2500).after(1.0)
     yield verdict(fetched(history, of=("t", "u"))), FAILS
+    for started, at, later, gone, there in BETWEEN:
+        for answer, wanted in ((GONE, gone), (described("Empty"), there)):
+            history = emptied(at, started=started).after(later)
+            yield verdict(history.hears(history.describes(), answer)), wanted
     history = told().alone()
     history.hears(history.leaves(0, "m"), left("m")).after(EVERY + 0.5)
     yield verdict(history.hears(history.describes(), described("Empty"))), FAILS
-    history = left_alone(told())
-    since = history.quiet().now
-    for connection in range(2):
-        history.breaks(connection)
-    history.after(0.5).events.append(Restarted(history.now, since, round(since + 0.3, 6)))
+    history = restarted(left_alone(told()))
     yield verdict(history.hears(history.describes(5), described("Empty"))), PASSES
+    history = restarted(emptied(2.4, started=AT_0)).after(0.5)
+    yield verdict(history.hears(history.describes(6), GONE)), FAILS

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from harness.told import Told, described, joined, left
+from harness.told import CONFIG, Told, described, joined, left
+from harness.told import committed as told_committed
+from harness.told import fetched as told_fetched
 from rota.linearise import Restarted, Verdict, judge
 from rota.spec import ErrorCode, MemberAssignment, SyncGroupReply, SyncGroupRequest
 from rota.spec.admin_messages import DeleteGroupsReply, DeleteGroupsRequest, DescribeGroupsReply
-from rota.spec.offset_messages import (
-    FetchedPartition,
-    FetchedTopic,
-    OffsetCommitPartition,
-    OffsetCommitReply,
-    OffsetCommitRequest,
-    OffsetCommitTopic,
-    OffsetFetchReply,
-    OffsetFetchRequest,
-    PartitionOutcome,
-    TopicOutcome,
-    TopicPartitions,
-)
 
 PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
 
 
-def restarted(told, takes=1.0, quiet=0.5):
+def restarted(told, takes=1.0, quiet=0.5, config=None):
     """All connections end, and the coordinator is ended and started again. Connection 5 is new."""
     told.quiet(quiet)
     for number in range(3):
         told.breaks(number)
     since = told.now
     told.after(takes)
-    told.events.append(Restarted(told.now, since, round(since + 0.6 * takes, 6)))
+    told.events.append(Restarted(told.now, since, round(since + 0.6 * takes, 6), config))
     return told
 
 
@@ -114,8 +105,7 @@ def test_a_group_that_was_deleted_is_not_back():
 @pytest.mark.parametrize("offset", [7, -1])
 def test_a_commit_that_nobody_was_told_of_is_stored_or_not(offset):
     told = Told()
-    topics = (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7, 3, "x"),)),)
-    told.sends(0, OffsetCommitRequest("g", topics, -1, "", None), 8)
+    told.commits(0, "t", version=8)
     told.breaks(0)
     told.after(0.5).events.append(Restarted(told.now, 0.0, 0.3))
     assert verdict(fetched(fetched(told, offset).quiet(3.0), offset)) is PASSES
@@ -123,17 +113,11 @@ def test_a_commit_that_nobody_was_told_of_is_stored_or_not(offset):
 
 
 def fetched(told, offset):
-    number = told.sends(5, OffsetFetchRequest("g", (TopicPartitions("t", (0,)),)), 7)
-    epoch, metadata = (-1, "") if offset == -1 else (3, "x")
-    found = FetchedPartition(0, offset, epoch, metadata, ErrorCode.NONE)
-    return told.hears(number, OffsetFetchReply(ErrorCode.NONE, (FetchedTopic("t", (found,)),)))
+    return told.hears(told.fetches(5, "t"), told_fetched(3, t=offset))
 
 
 def committed(told):
-    topics = (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7, 3, "x"),)),)
-    number = told.sends(0, OffsetCommitRequest("g", topics, -1, "", None), 8)
-    outcome = TopicOutcome("t", (PartitionOutcome(0, ErrorCode.NONE),))
-    return told.hears(number, OffsetCommitReply((outcome,)))
+    return told.hears(told.commits(0, "t", version=8), told_committed("t"))
 
 
 @pytest.mark.parametrize(("offset", "wanted"), [(7, PASSES), (-1, FAILS), (6, FAILS)])
@@ -152,6 +136,30 @@ def test_the_rule_that_loads_is_reached():
 
 def test_a_follower_keeps_its_share():
     """Of two members each has its own, and one that is told the other's is found."""
+    told = restarted(two_members())
+    assert verdict(synced(told, 5, "b", b"2")) is PASSES
+    assert verdict(synced(told, 5, "a", b"2")) is FAILS
+
+
+@pytest.mark.parametrize(("size", "found"), [(None, "Stable"), (2, "Stable"), (1, "PreparingRebalance")])
+def test_what_it_is_set_to_from_then_on_counts(size, found):
+    """A group that has become too large is there again, and rebalances."""
+    config = None if size is None else replace(CONFIG, group_max_size=size)
+    told = restarted(two_members(), config=config)
+    told.beaten(told.beats(5, "a"), "NONE" if found == "Stable" else "REBALANCE_IN_PROGRESS")
+    judgement = judge(told.history())
+    assert judgement.verdict is PASSES
+    loaded = {slug for slug, _ in judgement.reached}
+    assert ("loading.over-capacity" in loaded) == (found != "Stable")
+    told.events[-2:] = []
+    assert (
+        verdict(told.beaten(told.beats(5, "a"), "REBALANCE_IN_PROGRESS" if found == "Stable" else "NONE"))
+        is FAILS
+    )
+
+
+def two_members():
+    """Two of them are Stable, each with its share."""
     told = Told()
     first, second = (told.joins(n, session=20_000, version=3) for n in range(2))
     told.after(2.0).hears(first, joined("a", 1, ("a", "b"), metadata="of ", leader="a"))
@@ -161,6 +169,4 @@ def test_a_follower_keeps_its_share():
     leads = told.sends(0, SyncGroupRequest("g", 1, "a", shares, "consumer", "range"), 5)
     told.hears(leads, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"1"))
     told.hears(waits, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"2"))
-    restarted(told)
-    assert verdict(synced(told, 5, "b", b"2")) is PASSES
-    assert verdict(synced(told, 5, "a", b"2")) is FAILS
+    return told

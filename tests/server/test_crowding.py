@@ -13,7 +13,9 @@ from contextlib import nullcontext
 import pytest
 
 from harness.lines import Lines
+from rota.coordinator import LeaveGroupReply
 from rota.server import answers, broker, fetch, running, turns
+from rota.server.answers import as_body
 from rota.wire import encode_request, frame
 
 LINES = 600_000
@@ -376,6 +378,25 @@ def test_metadata_and_coordinators_of_ten_thousand_take_turns(serving, stretches
         assert longest < LINES
     longest, answer = stretches.of(lambda: client.call("FindCoordinator", 4, coordinator_keys=names))
     assert [each["key"] for each in answer["coordinators"]] == names
+    assert longest < LINES
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_many_leave_in_one_request_and_each_is_told(version, serving, stretches, connect, monkeypatch):
+    """In order, those who are no members too; what is answered is made part of it in slices."""
+    monkeypatch.setattr("rota.server.groups.AT_ONCE", 100)
+    whole = []
+    monkeypatch.setattr("rota.server.groups.as_body", lambda value: whole.append(value) or as_body(value))
+    server, address = serving(group_initial_rebalance_delay_ms=1_000)
+    large_group(address, connect, 3, b"m")
+    members = sorted(server.groups.core.groups["g"].members)
+    leaving = [*members, *(f"nobody-{each}" for each in range(2_000)), *members]
+    body = {"group_id": "g", "members": [{"member_id": each, "group_instance_id": None} for each in leaving]}
+    longest, answer = stretches.of(lambda: connect(address).call("LeaveGroup", version, **body))
+    assert [each["member_id"] for each in answer["members"]] == leaving
+    assert [each["error_code"] for each in answer["members"]] == [0] * 3 + [25] * 2_003
+    assert not server.groups.core.groups["g"].members
+    assert not [each for each in whole if isinstance(each, LeaveGroupReply)]
     assert longest < LINES
 
 

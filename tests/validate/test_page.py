@@ -80,6 +80,61 @@ def test_a_violation_in_every_form(bad, tmp_path):
     assert violation["line"] in violation["lines"]
 
 
+def line_of_log(second, words):
+    """A line as Kafka 4 writes it."""
+    logger = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+    return f"[2026-11-23 02:00:{second:02},000] INFO [GroupCoordinator id=1] {words} ({logger})\n"
+
+
+def log_of(members):
+    """A log whose second generation is assigned to so many members; one has joined."""
+    return "".join(
+        (
+            line_of_log(1, "Stabilized group orders generation 1 with 1 members."),
+            line_of_log(2, "Stabilized group orders generation 2 with 1 members."),
+            line_of_log(3, "Assignment received from leader a-1 for group orders for generation 2. "
+                           f"The group has {members} members, 0 of which are static."),
+        )
+    )  # fmt: skip
+
+
+@pytest.fixture
+def two_clusters(tmp_path):
+    """Logs of groups of one name; the one in the east is wrong."""
+    for name, members in (("east", 3), ("west", 1)):
+        path = tmp_path / f"cluster={name}" / "broker-1" / "server.log"
+        path.parent.mkdir(parents=True)
+        path.write_text(log_of(members), encoding="utf-8")
+    return tmp_path
+
+
+def test_groups_of_one_name_in_two_clusters(two_clusters, tmp_path):
+    table = tmp_path / "verdicts.jsonl"
+    found = json.loads(run(two_clusters, "--json", "--report", f"verdicts={table}", code=1))
+    assert (found["histories"], found["groups"], found["found"], found["events"]) == (2, 2, 1, 6)
+    assert [one["history"] for one in found["violations"]] == ["east/orders"]
+    rule = "join.membership-fixed-in-a-generation"
+    assert [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()] == [
+        row_of("east", "violated", {rule: 1}),
+        row_of("west", "holds", {}),
+    ]
+
+
+def row_of(cluster, verdict, rules):
+    """What the table has of the group: its first generation is told by nothing before."""
+    counts = {"judged": 2, "quarantined": 0, "not_checked": 1, "undecided": 0, "violations": len(rules)}
+    named = {"cluster": cluster, "group": "orders", "verdict": verdict}
+    return {**named, **counts, "rules": rules, "causes": {}}
+
+
+def test_without_a_name_it_is_one_cluster(two_clusters):
+    for name in ("east", "west"):
+        (two_clusters / f"cluster={name}").rename(two_clusters / name)
+    found = json.loads(run(two_clusters, "--json", code=1))
+    assert (found["histories"], found["events"]) == (1, 6)
+    assert [one["history"] for one in found["violations"]] == ["orders"]
+
+
 def test_only_one_group_and_only_since(bad):
     assert json.loads(run(bad, "--group", "another", "--json", code=5))["groups"] == 0
     assert json.loads(run(bad, "--since", "2100-01-01", "--json", code=5))["judged"] == 0
@@ -96,7 +151,7 @@ def test_what_tells_nothing_of_groups(tmp_path):
     [
         (("--profile", "kafka-4"), "did you mean kafka-4.x"),
         (("--set", "nothing=1"), "cannot read the setting"),
-        (("--report", "pdf=x"), "write junit=PATH, html=PATH or md=PATH"),
+        (("--report", "pdf=x"), "write junit=PATH, html=PATH, md=PATH or verdicts=PATH"),
         (("--since", "whenever"), "--since"),
     ],
 )

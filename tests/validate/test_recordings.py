@@ -17,7 +17,8 @@ from rota.history import Kind
 from rota.mutants.core import core_bugs, planted
 from rota.validate.account import Account
 from rota.validate.groups import BEFORE
-from rota.validate.recordings import UNASKED, Recordings
+from rota.validate.recordings import Recordings
+from rota.validate.routing import UNASKED
 from rota.validate.terms import LIMITS, Terms
 
 PROFILES = ("rota", "kafka-4.x")

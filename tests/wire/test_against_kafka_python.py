@@ -23,6 +23,7 @@ MODULES = {
     "OffsetCommit": group,
     "OffsetFetch": group,
     "CreateTopics": topics,
+    "DeleteTopics": topics,
     "DescribeConfigs": configs,
 }
 REMOVED = {
@@ -32,6 +33,7 @@ REMOVED = {
     "OffsetCommit": range(2),
     "OffsetFetch": range(1),
     "CreateTopics": range(2),
+    "DeleteTopics": range(1),
     "DescribeConfigs": range(1),
 }
 MESSAGES = [

@@ -54,15 +54,21 @@ BESIDE_IT = {
     ("ListGroups", 16, 0, 5),
     ("SaslHandshake", 17, 0, 1),
     ("CreateTopics", 19, 0, 7),
+    ("DeleteTopics", 20, 0, 6),
     ("InitProducerId", 22, 0, 6),
     ("TxnOffsetCommit", 28, 0, 6),
     ("DescribeConfigs", 32, 0, 4),
     ("SaslAuthenticate", 36, 0, 2),
+    ("CreatePartitions", 37, 0, 3),
     ("DeleteGroups", 42, 0, 3),
+    ("IncrementalAlterConfigs", 44, 0, 1),
     ("OffsetDelete", 47, 0, 0),
+    ("ConsumerGroupHeartbeat", 68, 0, 1),
+    ("ConsumerGroupDescribe", 69, 0, 1),
 }
 ADVERTISED = {"Fetch": (4, 18), "ListOffsets": (1, 11), "OffsetCommit": (2, 10), "OffsetFetch": (1, 10)}
 ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5), "DescribeConfigs": (1, 4)}
+ADVERTISED |= {"DeleteTopics": (1, 6)}
 """Where a broker of Kafka 4.4.0 does not advertise what the codec can do."""
 
 
@@ -93,6 +99,23 @@ def test_bytes_of_a_join_group_request():
     assert join() == head + b"\x02g" + times + b"\x01\x00\x09consumer\x02\x06range\x02\x01\x00\x00\x00"
     old = b"\x00\x0b\x00\x00\x00\x00\x00\x07\x00\x01c\x00\x01g\x00\x00\x27\x10\x00\x00\x00\x08consumer"
     assert join(0) == old + b"\x00\x00\x00\x01\x00\x05range\x00\x00\x00\x01\x01"
+
+
+def test_one_structure_has_a_byte_in_front_where_it_may_be_null():
+    """An assignment that is not told is not an empty one; nothing else tells them apart."""
+
+    def answer(assignment):
+        return encode_response("ConsumerGroupHeartbeat", 1, {"assignment": assignment}, 7)
+
+    none, empty = answer(None), answer({"topic_partitions": []})
+    assert none[-2:] == b"\xff\x00"
+    assert empty[-4:] == b"\x01\x01\x00\x00"
+    assert none[:-2] == empty[:-4] == encode_response("ConsumerGroupHeartbeat", 1, {}, 7)[:-2]
+    for payload, assignment in ((none, None), (empty, {"topic_partitions": []})):
+        assert decode_response("ConsumerGroupHeartbeat", 1, payload).body["assignment"] == assignment
+    described = {"groups": [{"members": [{"target_assignment": None}]}]}
+    with pytest.raises(WireError, match=r"target_assignment: null is not allowed in version 1"):
+        encode_response("ConsumerGroupDescribe", 1, described, 7)
 
 
 def test_bytes_of_versions_that_kio_lacks():
@@ -330,6 +353,8 @@ def test_table_notation():
         "a  int8  1+  tag",
         "a  {}",
         "a  {}  null 1+\n  b  int8",
+        "a  {}  null 1+  = null  tag 0\n  b  int8",
+        "a  {}  null 1+  = 0\n  b  int8",
     ):
         with pytest.raises(WireError, match="cannot read the line"):
             parse(f"Odd 77  versions 1-3  flexible 3+\nrequest\n{line}\n")

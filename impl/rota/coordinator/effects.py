@@ -4,6 +4,7 @@ What every heartbeat makes is a named tuple: these are made and hashed in a frac
 dataclass takes.
 """
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from rota.coordinator.admin_messages import AdminReply, GroupTombstone
@@ -89,9 +90,10 @@ class Effects(NamedTuple):
 
     `notices` ask for nothing: they tell what happened, to whoever keeps a log of it.
     dropped: requests that are answered no more, as in the broker: there is nothing left to wait for.
+    `replies` may be taken later, after other steps: they tell what this one has settled.
     """
 
-    replies: tuple[tuple[Token, Reply], ...] = ()
+    replies: Sequence[tuple[Token, Reply]] = ()
     timers: tuple[Arm | Cancel, ...] = ()
     appends: tuple[Append, ...] = ()
     notices: tuple[Notice, ...] = ()

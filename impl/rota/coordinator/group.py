@@ -70,20 +70,27 @@ class Member:
     @property
     def held(self) -> int:
         """What it takes of memory, in bytes, beside its assignment."""
-        names = self.member_id, self.client_id, self.group_instance_id
-        return member_bytes(self.protocols, *names)
+        return member_bytes(self.listed_bytes, self.member_id, self.client_id, self.group_instance_id)
 
     @property
     def protocol_names(self) -> tuple[str, ...]:
         """Names that it lists, in order of preference; one that is listed twice counts once."""
-        return tuple(dict.fromkeys([protocol.name for protocol in self.protocols]))
+        listed = self.protocols
+        if len(listed) == 1:
+            return (listed[0].name,)
+        return tuple(dict.fromkeys([protocol.name for protocol in listed]))
 
     def metadata(self, protocol_name: str) -> bytes:
-        """Its metadata for a protocol that it lists: of the first entry of that name."""
-        for entry in self.protocols:
-            if entry.name == protocol_name:
-                return entry.metadata
-        raise KeyError(protocol_name)
+        """Its metadata for a protocol that it lists."""
+        return metadata_for(protocol_name, self.protocols)
+
+
+def metadata_for(protocol_name: str, listed: tuple[JoinGroupProtocol, ...]) -> bytes:
+    """The metadata in the first entry of that name, which the list has to have."""
+    for entry in listed:
+        if entry.name == protocol_name:
+            return entry.metadata
+    raise KeyError(protocol_name)
 
 
 @dataclass(slots=True)
@@ -310,6 +317,8 @@ class Group:
 
 def _uncount(counter: Counter[T], key: T) -> None:
     """One less; at none the key goes, since a group that lives long must not collect what nobody lists."""
-    counter[key] -= 1
-    if not counter[key]:
+    left = counter[key] - 1
+    if left:
+        counter[key] = left
+    else:
         del counter[key]

@@ -68,7 +68,9 @@ def memory_error(
 
 
 def _bytes_of_new(request: JoinGroup, client_id: str) -> int:
-    return member_bytes(request.protocols, request.member_id, client_id, request.group_instance_id)
+    return member_bytes(
+        list_bytes(request.protocols), request.member_id, client_id, request.group_instance_id
+    )
 
 
 def join_group(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:

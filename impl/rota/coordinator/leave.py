@@ -76,14 +76,15 @@ def drop_member(step: Step, group: Group, member: Member) -> None:
     parked = group.parked_joins.take(member.member_id)
     if parked is not None:
         step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
-    told = SyncGroupReply(ErrorCode.UNKNOWN_MEMBER_ID) if step.config.mends.answers_removed else None
-    step.dismiss(group.remove(member), told)
+    sync = group.remove(member)
+    if sync is not None:
+        told = SyncGroupReply(ErrorCode.UNKNOWN_MEMBER_ID) if step.config.mends.answers_removed else None
+        step.dismiss(sync, told)
 
 
 def _results(identities: tuple[MemberIdentity, ...], errors: list[int]) -> LeaveGroupReply:
-    return LeaveGroupReply(
-        members=tuple(
-            LeaveGroupReplyMember(identity.member_id, identity.group_instance_id, error)
-            for identity, error in zip(identities, errors, strict=True)
-        )
-    )
+    told = [
+        LeaveGroupReplyMember(identity.member_id, identity.group_instance_id, error)
+        for identity, error in zip(identities, errors, strict=True)
+    ]
+    return LeaveGroupReply(members=tuple(told))

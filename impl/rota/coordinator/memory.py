@@ -54,9 +54,9 @@ class Memory:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE if self.held + grows > most else ErrorCode.NONE
 
 
-def member_bytes(protocols: tuple[JoinGroupProtocol, ...], *names: str | None) -> int:
-    """What a member counts for that has this list, these ids and names."""
-    return MEMBER_BYTES + list_bytes(protocols) + sum(len(name) for name in names if name)
+def member_bytes(listed: int, member_id: str, client_id: str, group_instance_id: str | None) -> int:
+    """What a member counts for whose list counts for so much."""
+    return MEMBER_BYTES + listed + len(member_id) + len(client_id) + len(group_instance_id or "")
 
 
 def list_bytes(protocols: tuple[JoinGroupProtocol, ...]) -> int:

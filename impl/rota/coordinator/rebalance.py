@@ -1,10 +1,11 @@
 """The join phase: how a rebalance starts, when its barrier opens, what the next generation is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rota.coordinator import voting
-from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.messages import ErrorCode, JoinGroupReply, JoinGroupReplyMember
+from rota.coordinator.group import Group, GroupState, Member, metadata_for
+from rota.coordinator.messages import ErrorCode, JoinGroupProtocol, JoinGroupReply, JoinGroupReplyMember
 from rota.coordinator.session_timers import restart_session, stop_timer
 from rota.coordinator.step import Step
 from rota.coordinator.sync import reset_assignments, start_sync_timer, stop_sync_timer
@@ -110,34 +111,61 @@ def _start_generation(step: Step, group: Group) -> None:
     group.transition_to(GroupState.COMPLETING_REBALANCE, step.choices.now_ms())
     step.note("stabilized", group, group.leader or "")
     waiting = group.parked_joins.take_all()
-    for member in group.members_by_id():
+    members, told = group.members_by_id(), []
+    for member in members:
         parked = waiting.get(member.member_id)
         if parked is not None:
-            step.reply(parked, generation_reply(group, member))
+            told.append((parked, member.member_id))
         member.is_new = False
         restart_session(step, group, member)
+    step.reply_each(told, generation_of(group, members).reply)
     start_sync_timer(step, group)
+
+
+class Generation(NamedTuple):
+    """What the JoinGroup responses of a generation tell, whatever becomes of the group and its members.
+
+    members: those that the leader is told of, with their ids, instance ids and lists of protocols.
+    """
+
+    generation_id: int
+    protocol_type: str | None
+    protocol_name: str
+    leader: str
+    members: Sequence[tuple[str, str | None, tuple[JoinGroupProtocol, ...]]]
+
+    def reply(self, member_id: str) -> JoinGroupReply:
+        """The response to a member: the leader's with everybody's metadata."""
+        generation_id, protocol_type, name, leader, _ = self
+        listed = self._listed() if member_id == leader else ()
+        # By position: at the end of a phase there are thousands, and names take twice as long.
+        return JoinGroupReply(
+            ErrorCode.NONE, generation_id, protocol_type, name, leader, False, member_id, listed
+        )
+
+    def _listed(self) -> tuple[JoinGroupReplyMember, ...]:
+        name = self.protocol_name
+        return tuple(
+            [
+                JoinGroupReplyMember(member_id, instance_id, metadata_for(name, listed))
+                for member_id, instance_id, listed in self.members
+            ]
+        )
+
+
+def generation_of(group: Group, members: Sequence[Member]) -> Generation:
+    """The group's current generation, whose leader is told of these members."""
+    name, leader = group.protocol_name, group.leader
+    assert name is not None, "a group with a generation has a protocol"
+    assert leader is not None, "a group with a generation has a leader"
+    listed = [(each.member_id, each.group_instance_id, each.protocols) for each in members]
+    return Generation(group.generation_id, group.protocol_type, name, leader, listed)
 
 
 def generation_reply(group: Group, member: Member, with_members: bool = True) -> JoinGroupReply:
     """The JoinGroup response of the current generation: the leader's with everybody's metadata, if wanted."""
-    name, leader, member_id = group.protocol_name, group.leader, member.member_id
-    assert name is not None, "a group with a generation has a protocol"
-    assert leader is not None, "a group with a generation has a leader"
-    listed = _listed(group, name) if member_id == leader and with_members else ()
-    # By position: at the end of a phase there are thousands, and names take twice as long.
-    return JoinGroupReply(
-        ErrorCode.NONE, group.generation_id, group.protocol_type, name, leader, False, member_id, listed
-    )
-
-
-def _listed(group: Group, protocol_name: str) -> tuple[JoinGroupReplyMember, ...]:
-    return tuple(
-        [
-            JoinGroupReplyMember(each.member_id, each.group_instance_id, each.metadata(protocol_name))
-            for each in group.members_by_id()
-        ]
-    )
+    leads = with_members and member.member_id == group.leader
+    return generation_of(group, group.members_by_id() if leads else ()).reply(member.member_id)
 
 
 def _stop_join_timer(step: Step, group: Group) -> None:

@@ -36,5 +36,7 @@ def start_new_member_timer(step: Step, group: Group, member: Member) -> None:
 
 def stop_timer(step: Step, group: Group, member: Member) -> None:
     """Cancel the timer of a member that goes, or that is about to have one of another kind."""
-    if member.timer is not None:
+    if member.timer == "session" and member.session is not None:
+        step.cancel_again(member.session)
+    elif member.timer is not None:
         step.cancel(member.timer, group.group_id, member.member_id)

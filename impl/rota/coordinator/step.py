@@ -4,6 +4,9 @@ A rule never waits and never reads what it armed or appended: the caller of the 
 after the call has returned.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
 from rota.coordinator.admin_messages import GroupTombstone
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import (
@@ -24,12 +27,16 @@ from rota.coordinator.messages import LeaveGroupReply
 from rota.coordinator.notices import Event, Notice
 from rota.coordinator.offset_messages import OffsetBatch, TransactionMarker
 from rota.coordinator.purgatory import ParkedRequest, Token
+from rota.coordinator.replies import Replies, ToEach
+
+T = TypeVar("T")
 
 
 class Step:
     """What the rules of one step may use, and the effects collected so far."""
 
     __slots__ = (
+        "_answered",
         "_appends",
         "_dropped",
         "_ledger",
@@ -47,6 +54,7 @@ class Step:
         self.memory = memory
         self._ledger = ledger
         self._replies: list[tuple[Token, Reply]] = []
+        self._answered: list[ToEach[Any] | list[tuple[Token, Reply]]] | None = None
         self._timers: dict[TimerId, Arm | Cancel] = {}
         self._appends: list[Append] = []
         self._notices: list[Notice] = []
@@ -55,6 +63,12 @@ class Step:
     def reply(self, parked: ParkedRequest, reply: Reply) -> None:
         """Answer a request, in the form that its version can carry."""
         self._replies.append((parked.token, reply.for_version(parked.version)))
+
+    def reply_each(self, requests: Sequence[tuple[ParkedRequest, T]], make: Callable[[T], Reply]) -> None:
+        """Answer requests, each by what `make` makes of what comes with it, which may be after this step."""
+        answered = self._answered = self._answered or []
+        answered += (self._replies, ToEach(requests, make))
+        self._replies = []
 
     def dismiss(self, parked: ParkedRequest | None, reply: Reply | None = None) -> None:
         """A request is parked no longer: it is answered so, or dropped. Nothing happens if there was none."""
@@ -75,6 +89,10 @@ class Step:
         if timers:
             timers.pop(armed.timer_id, None)
         timers[armed.timer_id] = armed
+
+    def cancel_again(self, armed: Arm) -> None:
+        """Cancel what was armed, under the name that was made before."""
+        self._timer(Cancel(armed.timer_id))
 
     def cancel(self, kind: TimerKind, group_id: str, member_id: str = "") -> None:
         """Cancel a timer that is armed."""
@@ -118,22 +136,16 @@ class Step:
         client_id: str = "",
     ) -> None:
         """Tell what happens to a group, as it is now."""
-        now = (
-            group.group_id,
-            group.state,
-            group.generation_id,
-            len(group.members),
-            len(group.static_members),
-        )
-        self._notices.append(
-            Notice(event, *now, member_id, group_instance_id, old_member_id, removed, reason, client_id)
-        )
+        now = group.state, group.generation_id, len(group.members), len(group.static_members)
+        about = member_id, group_instance_id, old_member_id, removed, reason, client_id
+        # Not by name: whoever empties a group makes as many as it has members.
+        self._notices.append(Notice._make((event, group.group_id, *now, *about)))
 
     def effects(self) -> Effects:
         """Everything asked for."""
         # Most steps ask for a reply and a timer, and for nothing else.
         return Effects(
-            tuple(self._replies),
+            tuple(self._replies) if self._answered is None else Replies([*self._answered, self._replies]),
             tuple(self._timers.values()),
             tuple(self._appends) if self._appends else (),
             tuple(self._notices) if self._notices else (),

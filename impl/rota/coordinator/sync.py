@@ -4,7 +4,8 @@ The leader's SyncGroup does not make the group Stable. It appends a record; what
 is in `persistence`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Assigned
@@ -102,17 +103,25 @@ def reset_assignments(step: Step, group: Group, error_code: int) -> None:
 def _answer_parked(step: Step, group: Group, error_code: int) -> None:
     waiting = group.parked_syncs.take_all()
     succeeded = error_code == ErrorCode.NONE
+    told = []
     for member in group.members_by_id() if waiting else ():
         parked = waiting.get(member.member_id)
         if parked is None:
             continue
-        step.reply(parked, _assignment_reply(group, member) if succeeded else SyncGroupReply(error_code))
+        told.append((parked, member.assignment))
         # Its session may have run out unnoticed while it was parked: it starts anew.
         restart_session(step, group, member)
+    if told:
+        step.reply_each(told, _assigned(group) if succeeded else lambda _: SyncGroupReply(error_code))
+
+
+def _assigned(group: Group) -> Callable[[bytes], SyncGroupReply]:
+    """Makes the reply of an assignment in the group's current generation."""
+    return partial(SyncGroupReply, ErrorCode.NONE, group.protocol_type, group.protocol_name)
 
 
 def _assignment_reply(group: Group, member: Member) -> SyncGroupReply:
-    return SyncGroupReply(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
+    return _assigned(group)(member.assignment)
 
 
 def _differs(given: str | None, expected: str | None) -> bool:

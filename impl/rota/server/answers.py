@@ -141,10 +141,10 @@ class LongAnswer:
 def sent_in_steps(
     context: RequestContext, array: str, body: Body, behind: int = 0, size: int = 500
 ) -> Iterator[None]:
-    """Answers with this body, whose array has many elements: so many are encoded in one step."""
+    """Answers with this body, whose array has many elements: so many become part of it in one step."""
     answer = LongAnswer(context, array, {name: body[name] for name in body if name != array}, behind)
     for elements in slices(body[array], size):
-        answer.add(answer.encoded(elements), len(elements))
+        answer.add(answer.encoded([as_body(each) for each in elements]), len(elements))
         yield
     answer.send()
 
@@ -157,9 +157,10 @@ class LongReply:
     array: str
     later: Later
 
-    def reply(self, body: Body) -> None:
+    def tell(self, reply: Any) -> None:
         """Sends the answer, in steps."""
-        self.later.add(sent_in_steps(self.context, self.array, body))
+        shallow = {item.name: getattr(reply, item.name) for item in fields(reply)}
+        self.later.add(sent_in_steps(self.context, self.array, shallow), at_once=False)
 
 
 class Gathered:

@@ -76,7 +76,7 @@ CROWDED_SECONDS = 10
 """How often is cleaned while groups take more than half of the memory that they may."""
 
 Body = Mapping[str, Any]
-Addressee = RequestContext | Amended | LongReply | Part
+Addressee = RequestContext | Amended | Part
 """What the coordinator has as the token of a request."""
 
 R = TypeVar("R", OffsetCommit, OffsetDelete, OffsetFetch)
@@ -342,14 +342,14 @@ class GroupService:
             for notice in notices:
                 log.info(line(notice))
 
-    def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
+    def _answer(self, replies: Iterable[tuple[Token, Reply]]) -> None:
         for token, reply in replies:
-            if token.__class__ is RequestContext and not lists(reply):
+            if token.__class__ is LongReply or (token.__class__ is RequestContext and not lists(reply)):
                 token.tell(reply)
             else:
                 cast(Addressee, token).reply(as_body(reply))
 
-    def _answered(self, replies: tuple[tuple[Token, Reply], ...]) -> Iterator[None]:
+    def _answered(self, replies: Iterable[tuple[Token, Reply]]) -> Iterator[None]:
         for part in slices(replies, ANSWERED_AT_ONCE):
             self._answer(part)
             yield

@@ -113,9 +113,20 @@ class _Reader:
         elif field.type == "uuid" and not field.array:
             self.source.add(f"{value} = UUID(bytes=bytes(data[pos : pos + 16]))", "pos += 16")
         elif field.type == "struct" and not field.array:
-            self.source.add(f"{value} = {self.struct(field.fields, f'{path}.')}")
+            self.one(field, value, path)
         else:
             self.sized(field, value, path)
+
+    def one(self, field: Field, value: str, path: str) -> None:
+        """Reads one structure; where it may be null, a negative byte in front says that it is."""
+        if self.version not in field.nullable:
+            self.source.add(f"{value} = {self.struct(field.fields, f'{path}.')}")
+            return
+        self.source.add("n = data[pos]", "pos += 1")
+        with self.source.block("if n > 127:"):
+            self.source.add(f"{value} = None")
+        with self.source.block("else:"):
+            self.source.add(f"{value} = {self.struct(field.fields, f'{path}.')}")
 
     def sized(self, field: Field, value: str, path: str) -> None:
         """Reads a value with a length in front: string, bytes or array."""
@@ -209,7 +220,7 @@ def _least_field(field: Field, version: int, flexible: bool) -> int:
     if field.type == "uuid" and not field.array:
         return 16
     if field.type == "struct" and not field.array:
-        return _least_size(field, version, flexible)
+        return 1 if version in field.nullable else _least_size(field, version, flexible)
     if flexible:
         return 1
     return 2 if field.type == "string" and not field.array else 4

@@ -120,7 +120,9 @@ class _Writer:
             self.present_value(field, value)
             return
         with self.source.block(f"if {value} is None:"):
-            if self.flexible:
+            if field.type == "struct" and not field.array:
+                self.source.add("push(255)")
+            elif self.flexible:
                 self.source.add("push(0)")
             else:
                 length = "h" if field.type == "string" and not field.array else "i"
@@ -133,6 +135,8 @@ class _Writer:
         if field.array:
             self.array(field, value)
         elif field.type == "struct":
+            if self.version in field.nullable:
+                add("push(1)")
             self.struct(field.fields, value)
         elif field.type == "string":
             self.string(value)
@@ -234,7 +238,7 @@ class _OddWriter(_Writer):
         return (("", [field]) for field in fields)
 
     def nullable(self, field: Field) -> bool:
-        return field.array or field.type in ("string", "bytes")
+        return field.array or field.type in ("string", "bytes") or super().nullable(field)
 
     def value(self, field: Field, value: str) -> None:
         with self.source.block(f"if type({value}) is Raw:"):

@@ -9,7 +9,8 @@ a structure indented by two:
 
 RANGE is `3`, `3-5` or `3+` and means the versions that have the field (without: all that have its parent),
 after `null` those in which it may be null. TYPE is a fixed type of `FIXED`, `uuid`, `string`, `bytes`,
-`[]TYPE` (an array), `[]` (an array of structures, whose members follow) or `{}` (one structure, never null).
+`[]TYPE` (an array), `[]` (an array of structures, whose members follow) or `{}` (one structure; where it may
+be null, a byte in front tells).
 `tag N` makes it an optional tagged field (KIP-482). DEFAULT is a number, `true`, `false` or `null`; without
 it zero, false or empty.
 """
@@ -189,7 +190,7 @@ def _field(words: list[str], inner: tuple[Field, ...]) -> Field:
     base = "struct" if kind in _STRUCTURES else kind.removeprefix("[]")
     versions = _versions(rest.pop(0)) if rest and rest[0][0].isdigit() else ALL
     clauses = dict(zip(rest[::2], rest[1::2], strict=False))
-    understood = len(rest) % 2 == 0 and clauses.keys() <= (_CLAUSES if kind != "{}" else {"tag"})
+    understood = len(rest) % 2 == 0 and clauses.keys() <= _CLAUSES and (kind != "{}" or _one(clauses))
     if not (understood and name.isidentifier() and (inner or base in FIXED or base in _EMPTY)):
         raise WireError(f"schema table: cannot read the line {' '.join(words)!r}")
     return Field(
@@ -210,6 +211,11 @@ _CLAUSES = {"null", "tag", "="}
 _GROUP_PROTOCOL = {
     "ApiVersions", "Metadata", "FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup",
 }  # fmt: skip
+
+
+def _one(clauses: Mapping[str, str]) -> bool:
+    """Whether one structure may have these clauses: a tag, or null, which then is its default."""
+    return clauses.keys() <= {"tag"} or (clauses.keys() == {"null", "="} and clauses["="] == "null")
 
 
 def _default(word: str | None, kind: str) -> Default:

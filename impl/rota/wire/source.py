@@ -77,7 +77,7 @@ def absent(field: Field, version: int) -> Any:
     """What a body without the field means, as a decoded body has it."""
     if field.array and field.default == ():
         return []
-    if field.type == "struct" and not field.array:
+    if field.type == "struct" and not field.array and field.default is not None:
         members = (member for member in field.fields if version in member.versions)
         return {member.name: absent(member, version) for member in members}
     return field.default

@@ -37,7 +37,7 @@ SECTIONS = {
         "--command-config",
     ),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
-    "How to play": ("--seed", "--seconds", "--timeout", "--slow"),
+    "How to play": ("--seed", "--seconds", "--groups", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
     "What there is to play": ("--list", "--show"),
 }
@@ -91,6 +91,8 @@ EXAMPLES = (
               help="Order of the cases and names of the groups; drawn if not given.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=1), metavar="N", default=60.0,
               help="How long --generate walks.")  # fmt: skip
+@click.option("--groups", type=click.IntRange(min=1), metavar="N",
+              help="Groups that --generate walks on at once.  [default: 50]")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=PATIENCE,
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
@@ -122,6 +124,7 @@ def conform(
     out: Path,
     seed: int | None,
     seconds: float,
+    groups: int | None,
     timeout: float,
     slow: bool,
     profile: str | None,
@@ -145,6 +148,7 @@ def conform(
     from rota.cli.conform_run import Run
     from rota.cli.conform_target import one_target, two_targets
     from rota.conformance.runner import Options
+    from rota.generate.walks import AT_ONCE
 
     try:
         if matrix:
@@ -188,7 +192,10 @@ def conform(
             judged = one_target(target, embedded, settings, config, profile)
             asked = [parse_report(text) for text in reports]
             line = profile or usual_profile(judged.name)
-            walks = Asked(judged, line, options.seed, seconds, timeout, out, asked, as_json, quiet, given)
+            at_once = groups or AT_ONCE
+            walks = Asked(
+                judged, line, options.seed, seconds, at_once, timeout, out, asked, as_json, quiet, given
+            )
             ctx.exit(walks.walk() if replay is None else walks.replay(replay))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)

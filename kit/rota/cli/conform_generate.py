@@ -34,7 +34,6 @@ from rota.generate.saved import NotSaved, Saved, case_path_of, path_of, read_sav
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import RUNS
 from rota.generate.verdicts import Verdict, Walked
-from rota.generate.walks import AT_ONCE
 from rota.report import events
 from rota.report.format import counted
 from rota.report.identity import identified
@@ -72,6 +71,7 @@ class Asked:
     profile: str
     seed: int
     seconds: float
+    groups: int
     patience: float
     out: Path
     reports: Sequence[tuple[str, Path]]
@@ -128,7 +128,7 @@ class Asked:
         if not (self.quiet or self.as_json):
             click.echo(
                 f"rota conform --generate: target {target.name}, profile {self.profile}, seed {self.seed}, "
-                f"{self.seconds:g} s on {AT_ONCE} groups at once"
+                f"{self.seconds:g} s on {counted(self.groups, 'group')} at once"
             )
 
         def tell(text: str) -> None:
@@ -142,8 +142,9 @@ class Asked:
         if ending:
             tally.died.append(Death(ending, ()))
         line.clear()
-        asked = {"target": target.name, "profile": self.profile, "seed": self.seed, "seconds": self.seconds}
-        identity = identified(__name__, (), (), {**asked, "broker": dict(settings)})
+        asked = {"target": target.name, "profile": self.profile, "seed": self.seed}
+        pace = {"seconds": self.seconds, "groups": self.groups}
+        identity = identified(__name__, (), (), {**asked, **pace, "broker": dict(settings)})
         seconds = time.monotonic() - began
         seen = WalksSeen(
             target.name, self.profile, self.seed, tally, failures, seconds, identity, stop.is_set()
@@ -156,9 +157,12 @@ class Asked:
         """
         name, started = self.target.name, settings if self.target.settable else _heeded(self.target)
         profile = PROFILES[self.profile]
+        again = None if self.target.changing is None else dict(started)
         host = Host(
-            lambda: _start(self.target, started),
+            lambda: _start(self.target, started, again),
             lambda running: reach(running.address, settings, profile, self.patience),
+            started,
+            again,
         )
         try:
             host.begin()
@@ -197,8 +201,12 @@ def _settings(target: Target) -> Mapping[str, int]:
     return {**DEFAULTS, **target.read, **target.known, **_heeded(target)}
 
 
-def _start(target: Target, settings: Mapping[str, int]) -> Running:
-    """A target that runs, if possible one that can be restarted with what it has stored."""
+def _start(target: Target, settings: Mapping[str, int], again: Mapping[str, int] | None) -> Running:
+    """A target that runs, if possible one that can be restarted with what it has stored, and with settings
+    that are looked up then.
+    """
+    if target.changing is not None and again is not None:
+        return target.changing(settings, again, Signal.TERM)
     if target.restarting is None:
         return target.start(settings)
     return target.restarting(settings, Signal.TERM)
@@ -218,7 +226,7 @@ def _walked(
     assert host.coordinator is not None  # it has begun
     terms, profile = host.coordinator.terms, host.coordinator.profile
     with judges() as found, drawn(asked.seed, terms, profile) as plans:
-        return asyncio.run(run(host, plans, asked.seconds, tally, found, stopped, tell))
+        return asyncio.run(run(host, plans, asked.seconds, tally, found, stopped, tell, asked.groups))
 
 
 def _replayed(host: Host, saved: Saved) -> list[Walked]:

@@ -41,7 +41,7 @@ EXAMPLES = (
     "--report",
     "reports",
     multiple=True,
-    metavar="junit|html|md=PATH",
+    metavar="junit|html|md|verdicts=PATH",
     shell_complete=completing.kinds_of_report,
     help="A file beside what is printed; repeatable.",
 )
@@ -78,6 +78,8 @@ def _reports(given: tuple[str, ...]) -> list[tuple[str, Path]]:
 
     found = [one.partition("=") for one in given]
     for kind, _, path in found:
-        if kind not in ("junit", "html", "md") or not path:
-            raise UsageError(f"cannot read --report {kind}; write junit=PATH, html=PATH or md=PATH")
+        if kind not in ("junit", "html", "md", "verdicts") or not path:
+            raise UsageError(
+                f"cannot read --report {kind}; write junit=PATH, html=PATH, md=PATH or verdicts=PATH"
+            )
     return [(kind, Path(path)) for kind, _, path in found]

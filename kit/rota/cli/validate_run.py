@@ -18,7 +18,7 @@ from rota.cli.source_options import what_was_read
 from rota.cli.validate_options import ValidateOptions
 from rota.conformance.targets.target import DEFAULTS
 from rota.generate.settings import broker_config
-from rota.reading import ReadingError, Tally, read
+from rota.reading import ReadingError, Tally, read_by_cluster
 from rota.report.format import counted
 from rota.report.identity import identified
 from rota.report.live_line import LiveLine
@@ -26,7 +26,7 @@ from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account
 from rota.validate.terms import LIMITS, Terms
-from rota.validate.validation import Validation
+from rota.validate.validation import Clusters
 
 SCHEMA = 1
 EVERY = 1024
@@ -36,6 +36,7 @@ PAGES: Mapping[str, Callable[[Account, str], str]] = {
     "html": page.page,
     "junit": lambda account, read: page.junit(account),
     "md": lambda account, read: page.markdown(account),
+    "verdicts": lambda account, read: "".join(f"{line}\n" for line in account.verdicts()),
 }
 
 
@@ -64,42 +65,41 @@ class Run:
             group=self.options.group,
             assumed=frozenset(DEFAULTS) - known.keys(),
         )
-        validation = Validation(terms)
+        clusters = Clusters(terms)
         try:
-            self._read(validation)
+            self._read(clusters)
         except ReadingError as error:
             raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
-        account = validation.end()
+        account = clusters.end()
         seen, told = account.events, self.tally.events
         assert seen == told, f"of {told} events {seen} are accounted for"
         account.quarantined += self.tally.broken - self.tally.also_told
         assumed = {name: str(value) for name, value in DEFAULTS.items() if name not in known}
         account.assumed = {"profile": self.options.profile} | assumed
-        return self._conclude(validation, account)
+        return self._conclude(clusters, account)
 
-    def _read(self, validation: Validation) -> None:
+    def _read(self, clusters: Clusters) -> None:
         line = LiveLine(sys.stderr, silent=self.quiet)
         try:
-            for number, event in enumerate(
-                read(self.paths, options=self.options.reading(), tally=self.tally)
-            ):
-                validation.take(event)
+            events = read_by_cluster(self.paths, options=self.options.reading(), tally=self.tally)
+            for number, (cluster, event) in enumerate(events):
+                clusters.take(cluster, event)
                 if number % EVERY == 0:
                     line.show(lambda: f"validate: {counted(self.tally.events, 'event')} read")
         finally:
             line.clear()
 
-    def _conclude(self, validation: Validation, account: Account) -> int:
+    def _conclude(self, clusters: Clusters, account: Account) -> int:
         read = what_was_read(self.tally)
         if self.as_json:
-            click.echo(json.dumps(self._json(validation, account), indent=2))
+            click.echo(json.dumps(self._json(clusters, account), indent=2))
         elif not account.groups:
             say(f"nothing about groups was found in {read}; give recordings of `rota record`, captures, a "
                 "coordinator's log or the offsets topic, or name what it is with --format")  # fmt: skip
         elif self.quiet:
             click.echo(telling.verdict(account))
         else:
-            for line in telling.lines(account, validation.crossing, read):
+            for line in telling.lines(account, clusters, read):
                 click.echo(line)
             for kind, path in self.reports:
                 click.echo(f"{kind}: {path}")
@@ -107,7 +107,7 @@ class Run:
         code = EXIT_CODES[account.verdict] if account.groups else NOTHING
         return keep({path: PAGES[kind](account, read) for kind, path in self.reports}, code)
 
-    def _json(self, validation: Validation, account: Account) -> dict[str, object]:
+    def _json(self, clusters: Clusters, account: Account) -> dict[str, object]:
         settings = {
             "profile": self.options.profile,
             "fresh": self.options.fresh,
@@ -118,8 +118,8 @@ class Run:
             "verdict": account.verdict,
             "profile": self.options.profile,
             **account.as_json(),
-            "compared": dict(validation.crossing.compared),
-            "skews": dict(validation.crossing.skews),
+            "compared": dict(clusters.compared),
+            "skews": dict(clusters.skews),
             "sources": self.tally.sources,
             "identity": identified(__name__, (), (), settings).as_json(),
         }

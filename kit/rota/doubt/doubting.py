@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -44,6 +45,25 @@ class _Applied:
         return next(found, base_of(self.inputs))
 
 
+class Notes(set[Doubt]):
+    """Mistakes that would change something. first: with which event each did so first; event: of now; now:
+    those that would change what is asked just now.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: dict[Doubt, int] = {}
+        self.event = 0
+        self.now: set[Doubt] = set()
+
+    def note(self, doubts: Iterable[Doubt]) -> None:
+        """These would."""
+        for doubt in doubts:
+            self.first.setdefault(doubt, self.event)
+            self.now.add(doubt)
+            self.add(doubt)
+
+
 @dataclass(frozen=True, eq=False)
 class _Doubted(Spec):
     """A spec in which a rule has a mistake wherever it can.
@@ -53,7 +73,7 @@ class _Doubted(Spec):
     """
 
     doubt: Doubt | None = None
-    noted: set[Doubt] | None = None
+    noted: Notes | None = None
     applied: list[_Applied] = field(default_factory=list)
     other: list[int] = field(default_factory=lambda: [0])
 
@@ -79,9 +99,9 @@ class _Doubted(Spec):
             return [inputs]
         own, call = inputs[0], call_in(outer.inputs)
         if self.noted is not None:
-            self.noted.add(Doubt(outer.slug, Mistake.HALTED, slug))
-            for mistake, part, _ in mistaken(outer.slug, base_of(outer.inputs), (own,), call):
-                self.noted.add(Doubt(outer.slug, mistake, part))
+            self.noted.note([Doubt(outer.slug, Mistake.HALTED, slug)])
+            wrongs = mistaken(outer.slug, base_of(outer.inputs), (own,), call)
+            self.noted.note(Doubt(outer.slug, mistake, part) for mistake, part, _ in wrongs)
         if self.doubt is not None and self.doubt.rule == outer.slug:
             for mistake, part, wrong in mistaken(outer.slug, base_of(outer.inputs), (own,), call):
                 if (mistake, part) == (self.doubt.mistake, self.doubt.part):
@@ -97,7 +117,7 @@ class _Doubted(Spec):
         finally:
             self.applied.pop()
         if self.noted is not None:
-            self.noted.update(self._doubts(applied, steps))
+            self.noted.note(self._doubts(applied, steps))
         return steps if self.doubt is None else self._doubted(self.doubt, applied, steps)
 
     def _doubts(self, applied: _Applied, steps: Outcomes) -> Iterator[Doubt]:
@@ -187,7 +207,7 @@ class _Doubted(Spec):
     def ask(self, slug: str, *inputs: Any) -> Any:
         found = super().ask(slug, *inputs)
         if self.noted is not None:
-            self.noted.add(Doubt(slug, Mistake.DECIDED))
+            self.noted.note([Doubt(slug, Mistake.DECIDED)])
         if self.doubt is None or self.doubt.rule != slug:
             return found
         others = _others(slug, inputs, found)
@@ -214,20 +234,55 @@ class Doubting(Oracle):
     """The spec with a rule in doubt.
 
     Parameters: doubt, None for none; sound: whether what the rule does without the mistake is possible, too.
-    Attributes: noted: where no rule is in doubt, the mistakes that would change something.
+    Attributes: noted: where no rule is in doubt, the mistakes that would change something. What came of a
+    question that a mistake would not change is not asked again with it (`doubting`).
     """
 
-    def __init__(self, config: BrokerConfig, profile: Profile, doubt: Doubt | None, sound: bool) -> None:
-        self.noted: set[Doubt] = set()
-        self._doubt, self._sound = doubt, sound or doubt is None
+    def __init__(
+        self,
+        config: BrokerConfig,
+        profile: Profile,
+        doubt: Doubt | None,
+        sound: bool,
+        noted: Notes | None = None,
+    ) -> None:
+        self.noted = Notes() if noted is None else noted
+        self._kept: dict[Hashable, tuple[Any, frozenset[Doubt]]] = {}
+        self._otherwise: dict[BrokerConfig, Doubting] = {}
         super().__init__(config, profile)
-        spec = self.spec
+        self._sound_spec = self.spec
+        self._begin(doubt, sound)
+
+    def _begin(self, doubt: Doubt | None, sound: bool) -> None:
+        spec = self._sound_spec
         parts = (spec.profile, spec.config, spec.rules, spec.handlers, spec.received, spec.groups)
+        self._doubt, self._sound = doubt, sound or doubt is None
         self._wrong = _Doubted(*parts, doubt=doubt)
         if doubt is None:
             self.spec = _Doubted(*parts, noted=self.noted)
-        elif not sound:
-            self.spec = self._wrong
+        else:
+            self.spec = spec if sound else self._wrong
+
+    def doubting(self, doubt: Doubt, sound: bool) -> Doubting:
+        """The same spec with this rule in doubt: it knows what was asked of this one."""
+        other = copy(self)
+        other._otherwise = {config: one.doubting(doubt, sound) for config, one in self._otherwise.items()}
+        other._begin(doubt, sound)
+        return other
+
+    def recalled(self, key: Hashable) -> Any:
+        found, doubts = self._kept.get(key, (None, frozenset[Doubt]()))
+        self.noted.now = set()
+        return None if self._doubt is None or self._doubt in doubts else found
+
+    def keep(self, key: Hashable, found: Any) -> None:
+        if self._doubt is None:
+            self._kept[key] = found, frozenset(self.noted.now)
+
+    def set_to(self, config: BrokerConfig) -> Doubting:
+        if config not in self._otherwise:
+            self._otherwise[config] = Doubting(config, self.profile, self._doubt, self._sound, self.noted)
+        return self._otherwise[config]
 
     def outcomes(self, ask: Callable[[Spec], tuple[S, ...]]) -> tuple[S, ...]:
         found: list[S] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,9 +69,9 @@ def suspects(history: History, others: Sequence[History] = ()) -> tuple[Suspect,
 
 def _explanations(history: History) -> list[Suspect]:
     """Mistakes that explain more than the spec does; not all, once some say enough."""
-    events = without_searches(history.events)
     sound = Doubting(history.config, history.profile, None, sound=True)
-    least = _explained(history, events, sound)
+    runs = _Runs(history, sound)
+    least, events = runs.explained, runs.events
     found: list[Suspect] = []
     if least == len(events):
         return found
@@ -79,8 +79,7 @@ def _explanations(history: History) -> list[Suspect]:
     for doubt, always in tried:
         if likelihood(doubt, always)[0] > 1 and len({one.rule for one in found if one.whole}) >= ENOUGH:
             break
-        oracle = Doubting(history.config, history.profile, doubt, sound=not always)
-        reached = _explained(history, events, oracle)
+        reached = runs.explained_with(doubt, sound=not always)
         if reached > least:
             found.append(Suspect(doubt, always, reached == len(events), reached))
     return found
@@ -109,21 +108,57 @@ def _with_others(one: Suspect, others: Sequence[History]) -> Suspect:
     def explains(history: History) -> bool:
         events = without_searches(history.events)
         oracle = Doubting(history.config, history.profile, one.doubt, sound=not one.always)
-        return _explained(history, events, oracle) == len(events)
+        return _explained(_begun(history, events, oracle), events, 0) == len(events)
 
     return replace(one, others=sum(map(explains, others)))
 
 
-def _explained(history: History, events: Sequence[Event], oracle: Doubting) -> int:
-    """How many of the events the spec explains that is asked."""
+class _Runs:
+    """Runs along a history, of the spec as it is and with mistakes: each begins where its mistake changes
+    something, with the states of the one without.
+
+    Attributes: events; explained, how many of them the spec as it is explains.
+    """
+
+    def __init__(self, history: History, sound: Doubting) -> None:
+        self.events = without_searches(history.events)
+        self._sound = sound
+        self._patience = _patience(history)
+        self._before: list[Run] = []
+        self.explained = _explained(_begun(history, self.events, sound), self.events, 0, self._note)
+
+    def _note(self, number: int, run: Run) -> None:
+        self._sound.noted.event = number
+        self._before.append(run.copied(self._patience))
+
+    def explained_with(self, doubt: Doubt, sound: bool) -> int:
+        """How many of the events are explained with a mistake. sound: made at times only."""
+        first = self._sound.noted.first[doubt]
+        oracle = self._sound.doubting(doubt, sound)
+        return _explained(self._before[first].copied(self._patience, oracle=oracle), self.events, first)
+
+
+def _patience(history: History) -> Patience:
     slack = history.lateness + LIMITS.grace
-    patience = Patience(slack, LIMITS.early, slack, LIMITS.early)
-    every = history.looks_every
-    run = Run(history.profile, history.config, patience, LIMITS, history.restarts, every, oracle)
+    return Patience(slack, LIMITS.early, slack, LIMITS.early)
+
+
+def _begun(history: History, events: Sequence[Event], oracle: Doubting) -> Run:
+    """A run that has seen nothing yet."""
+    known = history.restarts, history.looking, oracle
+    run = Run(history.profile, history.config, _patience(history), LIMITS, *known)
     run.look_ahead(events)
-    for number, event in enumerate(events):
+    return run
+
+
+def _explained(
+    run: Run, events: Sequence[Event], first: int, before: Callable[[int, Run], object] = lambda *_: None
+) -> int:
+    """How many of the events the spec explains that is asked. first: the next one; before: hears of each."""
+    for number in range(first, len(events)):
+        before(number, run)
         try:
-            if not run.see(event):
+            if not run.see(events[number]):
                 return number
         except UndecidedError:
             return number

@@ -41,7 +41,7 @@ def afterwards(before: Sequence[Step], terms: Terms) -> tuple[Ask, ...]:
     return tuple(found)
 
 
-def with_restart(plan: Plan, place: int, how: str, terms: Terms) -> Plan:
+def with_restart(plan: Plan, place: int, how: Restart, terms: Terms) -> Plan:
     """A plan in which the target is restarted before the step at this place, and asked what it has."""
     before, rest = plan.steps[:place], plan.steps[place:]
-    return plan.of((*before, Restart(how), *afterwards(before, terms), *rest))
+    return plan.of((*before, how, *afterwards(before, terms), *rest))

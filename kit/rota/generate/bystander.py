@@ -109,7 +109,7 @@ class Bystander:
         late = self.coordinator.lateness.since(began)
         error = getattr(told, "error_code", None)
         if told is None:
-            self._harmed(f"a bystander's heartbeat is not answered in {took:.1f} s")
+            self._harmed(f"a bystander's heartbeat is not answered in {max(took, 0.0):.1f} s")
         elif took > WITHIN + late:
             self._harmed(f"a bystander's heartbeat is answered after {took:.1f} s")
         elif error is not None and error is not ErrorCode.NONE:

@@ -52,13 +52,15 @@ class Client:
 class Terms:
     """What plans are drawn for: config and profile of the coordinator, and versions, those that both sides
     have of each API; restarts, whether it can be killed and started again; looks_every_ms, milliseconds
-    between two looks for what has expired, None where they are not followed.
+    between two looks for what has expired, None where they are not followed; other_settings, with which it
+    may be started again.
     """
 
     config: BrokerConfig
     versions: Mapping[str, tuple[int, int]]
     restarts: bool = False
     looks_every_ms: int | None = None
+    other_settings: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def looks_every(self) -> float | None:

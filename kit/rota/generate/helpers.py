@@ -73,13 +73,15 @@ def drawn(seed: int, terms: Terms, profile: Profile) -> Iterator[Plans]:
 def _processes(number: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that are ended with the block, whatever they do then: nobody needs their plans any more."""
     others = set(active_children())
-    with ProcessPoolExecutor(number, get_context("spawn"), _deaf) as pool:
-        try:
-            yield pool
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(active_children()) - others:
-                process.terminate()
+    pool = ProcessPoolExecutor(number, get_context("spawn"), _deaf)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - others:
+            process.terminate()
+        # Had it been said now that nothing is cancelled, what is cancelled would be told that it has failed.
+        pool.shutdown(cancel_futures=True)
 
 
 def _deaf() -> None:

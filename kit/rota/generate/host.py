@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.connections.error_codes import NOT_READY
@@ -19,7 +19,10 @@ from rota.conformance.targets.target import Running
 from rota.generate.life import Died, Life
 from rota.generate.player import Coordinator
 from rota.generate.rest import processor_seconds
-from rota.generate.restarts import Restarts
+from rota.generate.restarts import Chosen, Restarts
+from rota.generate.settings import OTHERS, broker_config
+from rota.linearise.times import Span
+from rota.spec import BrokerConfig
 
 COMES_BACK = 3.0
 """Seconds in which a target that somebody else runs may be started again by whoever runs it."""
@@ -31,22 +34,30 @@ UNREACHED = (Undecidable, Deviation, Closed, Garbage, NotListening)
 @dataclass
 class Host:
     """Parameters: start, gives a target that runs, of one that has died another; reach, finds the coordinator
-    of one that runs. Attribute: coordinator, the one that was found last.
+    of one that runs; settings, with which it is started first; again_with, those with which it is started
+    again, which are changed in place, None where they cannot be. Attribute: coordinator, the one that was
+    found last.
     """
 
     start: Callable[[], Running]
     reach: Callable[[Running], Coordinator]
+    settings: Mapping[str, int] = field(default_factory=dict)
+    again_with: dict[str, int] | None = None
     coordinator: Coordinator | None = None
     _running: Running | None = None
 
     def begin(self) -> Coordinator:
         """The coordinator of a target that is started now. Errors: NotStarted, one of `UNREACHED`."""
         self.stop()
+        began = time.monotonic()
         self._running = self.start()
         self.coordinator = self.reach(self._running)
         self.coordinator.life = Life(self._running)
         if isinstance(self._running, Alone | Guest):
             self.coordinator.restarts = Restarts(self._end, self._back)
+        if self.again_with is not None and self.coordinator.restarts is not None:
+            self.coordinator.restarts.started = Span(began, time.monotonic())  # nobody else has had it
+            self.coordinator.terms = replace(self.coordinator.terms, other_settings=OTHERS)
         return self.coordinator
 
     async def _end(self, how: str) -> None:
@@ -60,17 +71,21 @@ class Host:
         except NotStarted as error:
             raise Died(f"it does not end by {how}: {error}") from error
 
-    async def _back(self, group_ids: Sequence[str]) -> None:
-        """Start it again, and wait until these groups are read. Errors: Died."""
+    async def _back(self, group_ids: Sequence[str], chosen: Chosen) -> BrokerConfig | None:
+        """As of `Again`. Errors: Died."""
         running = self._running
         assert isinstance(running, Alone | Guest)
         assert self.coordinator is not None
+        settings = {**self.settings, **dict(chosen)}
+        if self.again_with is not None:
+            self.again_with.update(settings)
         try:
             await asyncio.to_thread(running.start_again)
             await asyncio.to_thread(self._read, running, group_ids)
             self.coordinator.life.ended = False
         except (NotStarted, *UNREACHED) as error:
             raise Died(f"it did not start again: {error}") from error
+        return None if self.again_with is None else broker_config(settings)
 
     def _read(self, running: Running, group_ids: Sequence[str]) -> None:
         """Wait until a target that listens coordinates, and no group is loading any more."""

@@ -71,9 +71,13 @@ class Silence:
 
 @dataclass(frozen=True)
 class Restart:
-    """The target is ended by this signal and started again with what it has stored."""
+    """The target is ended by this signal and started again with what it has stored.
+
+    settings: those that are others from then on than when it was started first, where it can be set.
+    """
 
     how: str
+    settings: tuple[tuple[str, int], ...] = ()
 
 
 Step = Ask | Break | Silence | Restart
@@ -151,7 +155,7 @@ def _read_step(found: Mapping[str, Any]) -> Step:
     if found["step"] == "Break":
         return Break(**fields)
     if found["step"] == "Restart":
-        return Restart(**fields)
+        return Restart(fields["how"], tuple((name, value) for name, value in fields.get("settings", ())))
     if found["step"] == "Silence":
         return Silence(**fields)
     body = _unhexed(found["body"])

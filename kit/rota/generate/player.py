@@ -117,8 +117,8 @@ class Stage:
 
     Parameters: coordinator; group_id. Attributes: events; messages; odd; answers, by the number that a
     request has in the plan; steps, that were begun; last, when something was sent last; restarts, how many
-    there were, the last of which may not be over; lost, seconds that they have taken; hit, the signal of one
-    that no step was for and that nothing was asked about yet.
+    there were, the last of which may not be over; lost, seconds that they have taken; hit, one that no step
+    was for and that nothing was asked about yet.
     """
 
     def __init__(self, coordinator: Coordinator, group_id: str) -> None:
@@ -130,7 +130,11 @@ class Stage:
         self.odd: list[tuple[str, str]] = []
         self.answers: dict[int, ReplyMessage] = {}
         self.steps: list[Step] = []
-        self.restarts, self.lost, self.hit = 0, 0.0, ""
+        self.restarts, self.lost = 0, 0.0
+        self.hit: Restart | None = None
+        restarts = coordinator.restarts
+        self._started = None if restarts is None else restarts.started
+        self._config = (None if restarts is None else restarts.config) or coordinator.terms.config
         self._wants = False
         self._asked: list[int] = []
         self._began = self.last = self._loop.time()
@@ -178,7 +182,7 @@ class Stage:
                 self._coordinator.life.suspected = True
                 self.odd.append(("wire", f"a connection is not accepted: {error.strerror or error}"))
 
-    async def restart(self, how: str) -> None:
+    async def restart(self, how: Restart) -> None:
         """Have the target restarted; nothing happens where it cannot be."""
         restarts = self._coordinator.restarts
         if restarts is not None:
@@ -201,12 +205,13 @@ class Stage:
             self._cut(connection)
         self.restarts += 1
 
-    def come_back(self, event: Restarted, how: str) -> None:
+    def come_back(self, event: Restarted, how: Restart) -> None:
         """As of `Walking`."""
         self.events.append(event)
-        self.messages.append(Message(event.at, "", True, "", 0, {"how": how}))
+        body = {"how": how.how, "settings": dict(how.settings)}
+        self.messages.append(Message(event.at, "", True, "", 0, body))
         self.lost += event.at - event.since
-        self.hit, self._wants = "" if self._wants else how, False
+        self.hit, self._wants = None if self._wants else how, False
 
     def heard(self, connection: _Connection, data: bytes) -> None:
         """An answer has come."""
@@ -295,12 +300,13 @@ class Stage:
             self.group_id,
             tuple(self.events),
             coordinator.profile,
-            coordinator.terms.config,
+            self._config,
             late,
             looks=coordinator.looks,
             looks_every=coordinator.terms.looks_every,
+            started=self._started,
         )
-        steps = (*self.steps, *([Restart(self.hit)] if self.hit else []))
+        steps = (*self.steps, *([self.hit] if self.hit else []))
         return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd), tuple(self._asked))
 
 
@@ -310,8 +316,8 @@ async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
     stage.will_want(any(isinstance(step, Restart) for step in left))
     while left:
         if stage.hit:
-            stage.steps.append(Restart(stage.hit))
-            stage.hit = ""
+            stage.steps.append(stage.hit)
+            stage.hit = None
             left.extendleft(reversed(afterwards(stage.steps, terms)))
         step = left.popleft()
         stage.steps.append(step)
@@ -320,7 +326,7 @@ async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
         elif isinstance(step, Break):
             stage.cut(step.line)
         elif isinstance(step, Restart):
-            await stage.restart(step.how)
+            await stage.restart(step)
             stage.will_want(any(isinstance(step, Restart) for step in left))
         else:
             await _ask(stage, step)

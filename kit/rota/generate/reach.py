@@ -13,6 +13,7 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.failures import Undecidable
 from rota.conformance.dialogues.negotiation import advertised, newest, wait_until_ready
+from rota.conformance.dialogues.unreadable_versions import both_speak, unreadable_versions
 from rota.generate.cast import TOPICS, Terms, versions_in_common
 from rota.generate.lateness import Lateness
 from rota.generate.lines import to_address
@@ -21,9 +22,6 @@ from rota.generate.settings import broker_config, looks_every_ms
 from rota.spec import Node, Profile
 
 _CLIENT = "rota-walks"
-
-_METADATA = 8
-"""The newest version of Metadata that is asked: who reads a newer one wrongly can be walked on, too."""
 
 
 def reach(
@@ -36,7 +34,7 @@ def reach(
     wait_until_ready(address, patience)
     with closing(Connection(address, _CLIENT)) as connection:
         ranges = advertised(connection, patience)
-        _topics(connection, newest(ranges), patience)
+        _topics(connection, {**newest(ranges), **_metadata(address, ranges, patience)}, patience)
         node = _node(connection, newest(ranges), patience)
     every = looks_every_ms(settings)
     terms = Terms(broker_config(settings), versions_in_common(ranges), looks_every_ms=every)
@@ -61,7 +59,6 @@ def _topics(connection: Connection, versions: Mapping[str, int], patience: float
         asked = {"topics": wanted, "timeout_ms": 5000, "validate_only": False}
         _ask(connection, "CreateTopics", versions, asked, patience)
     deadline = time.monotonic() + patience
-    versions = {**versions, "Metadata": min(versions["Metadata"], _METADATA)}
     while True:
         named = {"topics": [{"name": name} for name in TOPICS], "allow_auto_topic_creation": True}
         found = _ask(connection, "Metadata", versions, named, patience)["topics"]
@@ -72,6 +69,15 @@ def _topics(connection: Connection, versions: Mapping[str, int], patience: float
             told = ", ".join(sorted(map(error_name, errors))) or "no topic"
             raise Undecidable(f"it makes no topics: {told}")
         time.sleep(0.2)
+
+
+def _metadata(
+    address: tuple[str, int], ranges: Mapping[int, tuple[int, int]], patience: float
+) -> dict[str, int]:
+    """The newest version of Metadata that the target answers readably; empty where there is none."""
+    wrong = unreadable_versions(address, patience, ("Metadata",)).get("Metadata", {})
+    right = {version for _, version in both_speak(ranges, ("Metadata",))} - set(wrong)
+    return {"Metadata": max(right)} if right else {}
 
 
 def _node(connection: Connection, versions: Mapping[str, int], patience: float) -> Node | None:

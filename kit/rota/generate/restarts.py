@@ -6,7 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from rota.generate.plan import Restart
 from rota.linearise import Restarted
+from rota.linearise.times import Span
+from rota.spec import BrokerConfig
+
+Chosen = tuple[tuple[str, int], ...]
+"""Settings, each with its value."""
 
 LOOKS = 0.05
 """Seconds after which whoever wants a restart looks whether all do who will."""
@@ -20,19 +26,27 @@ class Walking(Protocol):
     def go_down(self) -> None:
         """The target will be ended now: break all connections."""
 
-    def come_back(self, event: Restarted, how: str) -> None:
+    def come_back(self, event: Restarted, how: Restart) -> None:
         """It is there again."""
 
 
+Again = Callable[[Sequence[str], Chosen], Awaitable[BrokerConfig | None]]
+"""Starts the target with what it has stored, and with settings that are others than at first, and returns
+when these groups are read: what it is set to then, None where it could not be set.
+"""
+
+
 class Restarts:
-    """Parameters: end, ends the target by a signal; again, starts it with what it has stored, and returns
-    when these groups are read. Attribute: done, how many there were.
+    """Parameters: end, ends the target by a signal; again; started, when the target was, where that is known.
+    Attributes: done, how many there were; started, when the target was last; config, what it is set to since,
+    None: as at first.
     """
 
     def __init__(
-        self, end: Callable[[str], Awaitable[None]], again: Callable[[Sequence[str]], Awaitable[None]]
+        self, end: Callable[[str], Awaitable[None]], again: Again, started: Span | None = None
     ) -> None:
-        self._end, self._again = end, again
+        self._end, self._again, self.started = end, again, started
+        self.config: BrokerConfig | None = None
         self._walking: dict[Walking, bool] = {}
         self._waiting: set[Walking] = set()
         self._up = asyncio.Event()
@@ -60,7 +74,7 @@ class Restarts:
         """Whether the target is there, as far as is known."""
         return self._up.is_set()
 
-    async def wanted(self, walking: Walking, how: str) -> None:
+    async def wanted(self, walking: Walking, how: Restart) -> None:
         """Have a restart, together with all who will want one."""
         before = self.done
         self._waiting.add(walking)
@@ -75,19 +89,22 @@ class Restarts:
         finally:
             self._waiting.discard(walking)
 
-    async def now(self, how: str) -> None:
-        """Restart the target under all who ask."""
-        await self.up()
+    async def now(self, how: Restart) -> None:
+        """Restart the target under all who ask; one restart is over before the next begins."""
+        while not self.is_up:
+            await self.up()
         loop = asyncio.get_running_loop()
         self._up.clear()
         try:
             for walking in self._walking:
                 walking.go_down()
             since = loop.time()
-            await self._end(how)
+            await self._end(how.how)
             down = loop.time()
-            await self._again([walking.group_id for walking in self._walking])
-            event = Restarted(loop.time(), since, down)
+            self.config = await self._again([walking.group_id for walking in self._walking], how.settings)
+            event = Restarted(loop.time(), since, down, self.config)
+            how = how if self.config is not None else Restart(how.how)
+            self.started = event.started
             self.done += 1
             for walking in self._walking:
                 walking.come_back(event, how)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from rota.generate.bystander import HARMED, Beside, Bystander
 from rota.generate.deaths import Alone, Death, culprit
+from rota.generate.fatal import Fatal
 from rota.generate.host import Host
 from rota.generate.life import Died
 from rota.generate.plan import Plan
@@ -30,8 +31,11 @@ CAUSES = 8
 BETWEEN_RESTARTS = 25.0
 """Seconds between the restarts of a target that is walked on, about."""
 
-MOST_DEATHS = 3
+MOST_DEATHS = 12
 """Deaths of the target after which a run ends."""
+
+MOST_UNEXPLAINED = 3
+"""Of these, deaths of which nobody knows what to leave out to go on."""
 
 MOST_UNDECIDED = 0.01
 """The part of walks that may end undecided without the run being so."""
@@ -60,9 +64,9 @@ class Tally:
     """What a run has come to until now.
 
     died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; avoiding, how many walks were others again without what went wrong in them; looks,
-    whether the target's looks for what has expired were followed; rest, how the target came to it, where
-    that can be seen.
+    restarts, how many; set_otherwise, whether in some of them; avoiding, how many walks were others again
+    without what went wrong in them; looks, whether the target's looks for what has expired were followed;
+    rest, how the target came to it, where that can be seen.
     """
 
     plans: int = 0
@@ -74,6 +78,7 @@ class Tally:
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
     bystander: Bystander | None = None
     restarts: int = 0
+    set_otherwise: bool = False
     avoiding: int = 0
     looks: bool = False
     rest: Rest | None = None
@@ -87,6 +92,12 @@ class Tally:
             self.undecided.append(walked)
         elif walked.verdict is Verdict.FAIL:
             self.failed.setdefault(walked.cause, []).append(walked)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the target has not died too often."""
+        unexplained = sum(not death.culprit for death in self.died)
+        return len(self.died) < MOST_DEATHS and unexplained < MOST_UNEXPLAINED
 
     def blame(self, failure: Failure | None) -> None:
         """One more failure that was looked for on its own, if it was found."""
@@ -122,22 +133,30 @@ async def run(
     """Walk for so many seconds; `tally` grows while it does. What fails, the shortest of each cause.
 
     Parameters: host, who has begun; plans, gives one after the other; judges, of walks; stopped, whether
-    to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can.
+    to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can be,
+    and is not asked again what has ended it.
     """
+    fatal = Fatal()
+
+    async def harmless() -> Plan:
+        return fatal.without(await plans())
+
     end = asyncio.get_running_loop().time() + seconds
     failures: list[Failure] = []
-    while host.coordinator is not None and len(tally.died) < MOST_DEATHS:
+    while host.coordinator is not None and tally.goes_on:
         walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judges.judging)
         measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
         left = end - asyncio.get_running_loop().time()
         try:
-            await _walk_beside(walks, plans, left, tally, at_once, stopped, tell)
+            await _walk_beside(walks, harmless, left, tally, at_once, stopped, tell)
             failures = [] if stopped() else await _failures(walks, tally, judges.explaining, stopped, tell)
             tally.rest = None if stopped() else await rest(host.processor_seconds)
             break
         except Died as died:
             tell("the target has died; looking for the walk that ended it")
-            await _account(walks, str(died), host, tally)
+            found = await _account(walks, str(died), host, tally)
+            if found is not None:
+                fatal.learn(found.walked.played.plan, walks.met())
         finally:
             measuring.cancel()
     return [*tally.apart.values(), *(failures or map(_as_met, tally.failed.values()))]
@@ -166,14 +185,15 @@ async def _walk_beside(
     tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
+        tally.set_otherwise |= bool(tally.restarts and walks.coordinator.terms.other_settings)
     if bystander.harm and not stopped():
         tell("a bystander was harmed; looking for the walk that did it")
         tally.blame(await _blamed(suspects, Beside(walks.coordinator)))
 
 
-async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> None:
+async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> Failure | None:
     """Find out what ended the target; then it is there again, or the host has none."""
-    suspects = walks.recent()
+    found, suspects = None, walks.recent()
     ids = tuple(played.plan.id for played in walks.suspects())
     tally.died.append(Death(words, ids))
     try:
@@ -184,6 +204,7 @@ async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> None:
     except Died:
         pass  # what was found until now is told
     host.coordinator = await host.again()
+    return found
 
 
 class _Plays(Protocol):

@@ -28,6 +28,9 @@ SETTINGS = {
 limits that walks come to. It looks for what has expired a few times in each walk.
 """
 
+OTHERS = {MAX_SIZE: 2}
+"""What is otherwise where a target is started again that can be set: groups may then be too large."""
+
 FOLLOWED = 60_000
 """Milliseconds between two looks for what has expired up to which they are followed: where there are more, a
 walk meets one in passing if at all, and it may not be known how many there are.

@@ -37,7 +37,9 @@ def lines_of(messages: Sequence[Message], group_id: str) -> tuple[list[Line], Ma
 
 def _words(transcript: Transcript, one: Message) -> tuple[str, str]:
     if not one.api and one.sent:
-        return "⟳", f"the target is ended by {one.body['how']} and started again"
+        chosen = ", ".join(f"{name}={value}" for name, value in one.body["settings"].items())
+        other = f" with {chosen}" if chosen else ""
+        return "⟳", f"the target is ended by {one.body['how']} and started again{other}"
     if not one.api:
         return "×", f"connection {one.version} ends"
     if one.sent:

@@ -14,15 +14,16 @@ from rota.generate.cast import TOPICS, Terms, versions_in_common
 from rota.generate.lateness import Lateness
 from rota.generate.lines import in_memory
 from rota.generate.player import Coordinator
-from rota.generate.restarts import Restarts
-from rota.generate.settings import broker_config, looks_every_ms
+from rota.generate.restarts import Chosen, Restarts
+from rota.generate.settings import OTHERS, broker_config, looks_every_ms
+from rota.linearise.times import Span
 from rota.log.group_replay import Replay
 from rota.server.broker import HOST, CoordinatorFactory, Hooks, Server
 from rota.server.group_log import Answered, MemoryLog
 from rota.server.groups import PREFIX_MAX, FirstByName
 from rota.server.settings import NODE_ID, USUAL, Settings
 from rota.server.stored_records import entries_of
-from rota.spec import PROFILES, Node
+from rota.spec import PROFILES, BrokerConfig, Node
 from rota.virtual import VirtualLoop
 from rota.wire import advertised, api
 from rota.wire.records import Record, encode_batch
@@ -71,14 +72,14 @@ def in_virtual_time(
     def coordinator(config: CoordinatorConfig, choices: Choices) -> GroupCoordinator:
         return GroupCoordinator(config, _SameIds(wall_clock, random))
 
-    asked = Settings.of({"connections.max.idle.ms": -1, **settings}, profile)
-    broker = _Broker(loop, asked, coordinator, wall_clock)
+    broker = _Broker(loop, _settings(settings, profile), coordinator, wall_clock)
+    began = loop.time()
     loop.complete(broker.start())
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
-    terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings))
+    terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings), OTHERS)
     node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
-    found.restarts = Restarts(broker.end, broker.again)
+    found.restarts = Restarts(broker.end, partial(broker.again, settings, profile), Span(began, loop.time()))
     task = loop.run(lambda: loop.create_task(walk(found)))
     while not task.done():
         if not loop.onwards():
@@ -136,8 +137,18 @@ class _Broker:
         self._server.groups.resign()
         await asyncio.sleep(DOWN / 2)
 
-    async def again(self, group_ids: Sequence[str]) -> None:
-        """Another server."""
+    async def again(
+        self, first: Mapping[str, int], profile: str, group_ids: Sequence[str], chosen: Chosen
+    ) -> BrokerConfig:
+        """Another server. first: the settings of the first one."""
         await asyncio.sleep(DOWN / 2)
+        settings = {**first, **dict(chosen)}
+        self._settings = _settings(settings, profile)
         self._server = self._made()
         await self.start()
+        return broker_config(settings)
+
+
+def _settings(settings: Mapping[str, int], profile: str) -> Settings:
+    """Of a server that ends no connection for its silence."""
+    return Settings.of({"connections.max.idle.ms": -1, **settings}, profile)

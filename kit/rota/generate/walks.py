@@ -12,7 +12,7 @@ from typing import TypeVar
 from rota.generate.aftermath import Harm, aftermath
 from rota.generate.avoiding import Avoiding
 from rota.generate.life import Life
-from rota.generate.plan import Plan
+from rota.generate.plan import Plan, Restart
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.verdicts import Walked, explained, judged
@@ -145,6 +145,10 @@ class Walks:
         over = [played.plan for at, played in reversed(self._over) if at > since]
         return [played.plan for played in self.suspects()] + over
 
+    def met(self) -> list[Played]:
+        """What was seen of the walks under way, and of those that were over last."""
+        return [*self.suspects(), *(played for _, played in self._over)]
+
     def latest(self) -> Played:
         """The walk that asked last: under way, or the last that is over."""
         return next(iter(self.suspects()), None) or self._over[-1][1]
@@ -192,4 +196,5 @@ class Walks:
             if asyncio.get_running_loop().time() > end:
                 return
             if self.coordinator.restarts is not None:
-                await self.coordinator.restarts.now(SIGNALS[one % len(SIGNALS)])
+                chosen = tuple(self.coordinator.terms.other_settings.items()) if one % 2 == 0 else ()
+                await self.coordinator.restarts.now(Restart(SIGNALS[one % len(SIGNALS)], chosen))

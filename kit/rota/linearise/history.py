@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rota.kernel import frozen
+from rota.linearise.looks import Looks
+from rota.linearise.times import Span
 from rota.spec.messages import Call, ReplyMessage
 from rota.spec.profiles import BrokerConfig, Profile
 
@@ -58,12 +60,18 @@ class Restarted:
     """The coordinator was ended and is there again with what its log has; every connection was broken before.
 
     since: it was told to end, and whether timers still ran out from then on nobody knows; down: it was gone;
-    at: it had read its log.
+    at: it had read its log; config: what it is set to from then on, None: as before.
     """
 
     at: float
     since: float
     down: float
+    config: BrokerConfig | None = None
+
+    @property
+    def started(self) -> Span:
+        """When it was started."""
+        return Span(self.down, self.at)
 
 
 Event = Sent | Answered | Broken | Quiet | Restarted
@@ -77,7 +85,8 @@ class History:
     as they are known; lateness, how many seconds late the watcher itself was at most, measured while it
     watched; existed, whether the group may have been there before the first event (else it was not); looks,
     whether the coordinator may have looked for what has expired meanwhile, as Kafka does every ten minutes;
-    looks_every, seconds between two such looks at most, where that is known, None where it is not.
+    looks_every, seconds between two such looks at most, where that is known, None where it is not; started,
+    when the coordinator was, from when on it looks so often, None where nobody knows.
     """
 
     group_id: str
@@ -88,6 +97,16 @@ class History:
     existed: bool = False
     looks: bool = False
     looks_every: float | None = None
+    started: Span | None = None
+
+    @property
+    def looking(self) -> Looks | None:
+        """When it looks for what has expired, None where that is not followed: the Scala coordinator, which
+        records no creations, also as soon as it is started.
+        """
+        if self.looks_every is None:
+            return None
+        return Looks(self.looks_every, self.started, first=1 if self.profile.creation_recorded else 0)
 
     @property
     def restarts(self) -> bool:

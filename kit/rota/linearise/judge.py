@@ -20,6 +20,7 @@ from dataclasses import replace
 from rota.linearise.answers import comparable, differences
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
+from rota.linearise.looks import Looks
 from rota.linearise.paths import Path, Patience, States
 from rota.linearise.run import Run, UndecidedError
 from rota.linearise.states import State
@@ -54,7 +55,7 @@ def judge(history: History, limits: Limits | None = None) -> Judgement:
         limits,
         existed=history.existed,
         looks=history.looks,
-        every=history.looks_every,
+        looking=history.looking,
         restarts=history.restarts,
     )
     return judge.all(history.events)
@@ -76,14 +77,14 @@ class Judge:
         *,
         existed: bool = False,
         looks: bool = False,
-        every: float | None = None,
+        looking: Looks | None = None,
         restarts: bool = False,
     ) -> None:
         self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
-        self.run = Run(profile, config, self._strict, self._limits, restarts, every)
+        self.run = Run(profile, config, self._strict, self._limits, restarts, looking)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []
@@ -164,7 +165,7 @@ class Judge:
         if self.found is not None:
             return self.found
         moments = _moments(next(iter(self.run.states.values())))
-        earlier = frozenset(self._reached)
+        earlier = self.run.passed_over | self._reached
         return Judgement(Verdict.CONSISTENT, states=self.run.most, moments=moments, earlier=earlier)
 
     def _forgiven(self, event: Event) -> bool:

@@ -1,12 +1,14 @@
 """When a coordinator that looks for what has expired from time to time would find something.
 
-Of the looks only the time between two is known, not when the first one was. So what could go by a look may be
-gone from then on, and must be gone when the time between two looks has passed.
+The time between two looks is known. Where nobody knows when the coordinator was started, what could go by a
+look may be gone from then on, and must be gone when that time has passed. Else looks come in equal distances
+from its start on, but for how late each may be and all behind it: what comes and goes between two stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 
 from rota.kernel import frozen, replace
 from rota.linearise.times import FOREVER, Span
@@ -26,13 +28,43 @@ AT_ONCE = -1
 
 
 @frozen
+class Looks:
+    """When a coordinator looks. every: seconds between two; started: it was, None where nobody knows; first:
+    how many such times later it looks first.
+    """
+
+    every: float
+    started: Span | None = None
+    first: int = 1
+
+    def earliest(self, at: float, late: float) -> float:
+        """When the first look comes at the earliest that comes no sooner than this.
+
+        late: seconds by which each may be late, and all that follow with it.
+        """
+        if self.started is None:
+            return at
+        number = max(self.first, ceil((at - self.started.latest) / (self.every + late)))
+        return max(at, self.started.earliest + number * self.every)
+
+    def latest(self, at: float, late: float) -> float:
+        """When it comes at the latest, beside what that one may be late itself."""
+        if self.started is None:
+            return at + self.every
+        number = max(self.first, ceil((at - self.started.earliest) / self.every))
+        last = self.started.latest + number * self.every + max(0, number - 1) * late
+        return min(last, at + self.every)
+
+
+@frozen
 class Look:
-    """The next look that changes something. since: from which millisecond on there is something to be found;
-    due: when it comes.
+    """The next look that finds something. since: from which millisecond on there is something to be found;
+    due: when it comes; passes: where it leaves that as it is, the rule that says so.
     """
 
     since: int
     due: Span
+    passes: str = ""
 
 
 def finds_from(spec: Spec, group: Group | None, offsets: Offsets) -> int | None:
@@ -52,6 +84,16 @@ def finds_from(spec: Spec, group: Group | None, offsets: Offsets) -> int | None:
     return None
 
 
+def passes_from(spec: Spec, group: Group | None, offsets: Offsets) -> tuple[int, str] | None:
+    """From which millisecond on a look leaves something that has expired as it is, and by which rule.
+
+    For a group in which `finds_from` has nothing.
+    """
+    if group is None or not (known := expiries(offsets)):
+        return None
+    return known[0], spec.retention(group, RetentionCheck(AT_ONCE))[0].rules[-1]
+
+
 def expiries(offsets: Offsets) -> Sequence[int]:
     """The milliseconds at which offsets expire by themselves."""
     known = {value.expire_timestamp_ms for value in offsets.committed.values()}
@@ -69,21 +111,28 @@ def moments(offsets: Offsets, span: Span, unsure: float) -> Iterator[int]:
 
 
 def next_look(
-    before: Look | None, since: int | None, span: Span, every: float, line: Sequence[object]
+    before: Look | None,
+    since: int,
+    passes: str,
+    span: Span,
+    looks: Looks,
+    late: float,
+    line: Sequence[object],
 ) -> Look | None:
-    """The next look after a step. span: of the step; line: what waits for the log.
+    """The next look after a step. span: of the step; late: as of `Looks`; line: what waits for the log.
 
     While offsets of the group wait for the log a coordinator may pass it over until the look after that. What
     the last look found waits for the log far shorter than until the next one.
     """
-    if since is None or any(map(_has_expired, line)):
+    if any(map(_has_expired, line)):
         return None
     passed_over = any(isinstance(one, OffsetBatch | TransactionEnd | GroupForgotten) for one in line)
-    if before is not None and before.since == since and passed_over == (before.due.latest == FOREVER):
+    same = before is not None and (before.since, before.passes) == (since, passes)
+    if same and before is not None and passed_over == (before.due.latest == FOREVER):
         return before
-    earliest = max(span.earliest, since / 1000)
-    latest = FOREVER if passed_over else max(span.latest, since / 1000) + every
-    return Look(since, Span(earliest, latest))
+    earliest = looks.earliest(max(span.earliest, since / 1000), late)
+    latest = FOREVER if passed_over else looks.latest(max(span.latest, since / 1000), late)
+    return Look(since, Span(earliest, latest), passes)
 
 
 def _has_expired(one: object) -> bool:

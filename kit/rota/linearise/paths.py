@@ -57,7 +57,7 @@ class Patience:
         """What time should have brought about longest ago, where something else happens."""
         late = ((self.too_late(at, span.latest), timer) for timer, span in state.armed.items())
         seconds, timer = max(late, default=(0.0, None))
-        look = 0.0 if state.look is None else self.too_late(at, state.look.due.latest)
+        look = 0.0 if state.look is None or state.look.passes else self.too_late(at, state.look.due.latest)
         if look > seconds:
             return OutOfTime(LOOK, LOOK_IN_WORDS, look)
         if timer is None or not seconds:

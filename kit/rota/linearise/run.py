@@ -17,8 +17,9 @@ from rota.linearise.answers import agreements, comparable
 from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
+from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States
-from rota.linearise.states import State, with_ids_in_use
+from rota.linearise.states import State, with_ids_in_use, with_names
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
@@ -43,7 +44,8 @@ class Run:
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
-    of a request → answers that the spec has given → by which rules, from which state.
+    of a request → answers that the spec has given → by which rules, from which state; passed_over, rules by
+    which looks have left what has expired, and the states of the group then.
     """
 
     def __init__(
@@ -53,17 +55,18 @@ class Run:
         patience: Patience,
         limits: Limits,
         follows: bool = False,
-        every: float | None = None,
+        looking: Looks | None = None,
         oracle: Oracle | None = None,
     ) -> None:
         self.states: States = {State(): None}
         self.most = 1
         self.narrowed = False
+        self.passed_over: frozenset[tuple[str, str]] = frozenset()
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config, follows, every, oracle=oracle)
-        self._patience = patience
+        self._steps = Steps(profile, config, follows, looking, oracle=oracle)
+        self.patience(patience)
         self._limits = limits
         self._calls: dict[int, Call] = {}
         self._earlier: dict[int, int | None] = {}
@@ -81,19 +84,20 @@ class Run:
         for event in parked:
             self._register(event)
 
-    def copied(self, patience: Patience, limits: Limits | None = None) -> Run:
-        """Another one that goes on from here with another patience, and limits. Paths are forgotten."""
+    def copied(self, patience: Patience, limits: Limits | None = None, oracle: Oracle | None = None) -> Run:
+        """Another one that goes on from here with other patience, limits, and spec. Paths are forgotten."""
         other = copy(self)
         other.__dict__.update({key: copy(value) for key, value in vars(self).items() if type(value) is dict})
         other.states = dict.fromkeys(self.states)
+        other._steps = self._steps.copied() if oracle is None else self._steps.asking(oracle)
         other.patience(patience)
-        other._steps = self._steps.copied()
         other._limits = limits or self._limits
         return other
 
     def patience(self, patience: Patience) -> None:
         """From now on this much is forgiven."""
         self._patience = patience
+        self._steps.late = patience.slack
 
     def forget(self) -> None:
         """What no state depends on any more: requests that are answered, paths, ids of former members."""
@@ -140,7 +144,7 @@ class Run:
                     names[unknown_id(event.number)] = self._ids[event.number] = reply.member_id
                     self._calls.pop(event.number, None)
         if names:
-            self.states = {_with_names(state, names): path for state, path in self.states.items()}
+            self.states = {with_names(state, names): path for state, path in self.states.items()}
 
     def see(self, event: Event) -> bool:
         """The next event. Returns whether a state is left. Errors: UndecidedError, HistoryError."""
@@ -199,7 +203,7 @@ class Run:
         self._close(event.since)
         self.before_last, found = self.states, self._reachable(event.down)
         self.states = {}
-        self._steps.lost.update(self.sent)
+        self._steps = self._steps.anew(event.config, event.started, self.sent)
         span = self._span(event.down, event.at)
         for state, path in found.items():
             for taken in self._steps.restart(state, span):
@@ -263,6 +267,8 @@ class Run:
             if self._possible(state, now):
                 self.states.setdefault(replace(state, low=now, pending=self._open(state, now)), last)
         self._closed = now
+        passed = [state.passed_over(now - self._patience.slack) for state in self.states]
+        self.passed_over |= frozenset[tuple[str, str]].intersection(*passed) if passed else frozenset()
 
     def _reachable(self, now: float) -> States:
         """The states that may be reached until now, by all orders, or by fewer where those are too many."""
@@ -357,7 +363,7 @@ class Run:
         if self._patience.looks and state.group is not None and not state.looked:
             span = self._span(max(self._closed, state.low), until)
             yield Enabled(LOOK, LOOK_IN_WORDS, state.low, self._steps.look(state, span), 0)
-        if state.look is not None:
+        if state.look is not None and not state.look.passes:
             yield from self._looks(state, state.look.due, until, now)
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
@@ -392,9 +398,3 @@ class Run:
 
 def _asks_for_an_id(call: Call) -> bool:
     return isinstance(call.request, JoinGroupRequest) and not call.request.member_id
-
-
-def _with_names(state: State, names: Mapping[str, str]) -> State:
-    """A state in which ids are known now; one that somebody has already stays unknown, and will not agree."""
-    new = {name: known for name, known in names.items() if name in state.ids and known not in state.ids}
-    return renamed(state, new) if new else state

@@ -7,10 +7,10 @@ of one interval might be told apart.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from rota.kernel import FrozenMap, frozen, replace
-from rota.linearise.ids import is_unknown
+from rota.linearise.ids import is_unknown, renamed
 from rota.linearise.looks import Look
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.oracle.offsets_follow import Kept, Told, Waiting
@@ -19,15 +19,12 @@ from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets
 
-UNKNOWN_MS = -1
-"""The session timeout of a member whose own nobody told: its session may run out at any time, or never, and
-so may a join phase that waits for it."""
+ANY_DELAY = -(2**63)
+"""The delay of a timer that may be due at any moment or never. As the session timeout of a member whose own
+nobody told: its session may run out so, and a join phase that waits for it end."""
 
 AT_ANY_TIME = Span(NEVER, FOREVER)
-"""Of a timer that may be due now, later or never."""
-
-ANY_DELAY = -(2**63)
-"""The delay of a timer that may be due at any moment from its arming on, or never."""
+"""When such a timer is due."""
 
 
 @frozen
@@ -61,8 +58,8 @@ class State:
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
     readers, since the log may not have it; looked: whether what has expired was looked for; stored: what the
-    log has of the group, where it is followed; look: the next one for what has expired that finds something,
-    where such looks are followed.
+    log has of the group, where it is followed; look: the next one for what has expired that finds something
+    or passes it over, where such looks are followed.
     """
 
     group: Group | None = None
@@ -87,8 +84,14 @@ class State:
     def due(self) -> Iterator[Span]:
         """When that is due which time alone brings about."""
         yield from self.armed.values()
-        if self.look is not None:
+        if self.look is not None and not self.look.passes:
             yield self.look.due
+
+    def passed_over(self, before: float) -> frozenset[tuple[str, str]]:
+        """The rule by which a look before then has left what has expired, with the group's state."""
+        look = self.look
+        passed = look is not None and look.passes and look.due.latest < before
+        return frozenset({(look.passes, self.name)}) if passed and look is not None else frozenset()
 
     @property
     def kept(self) -> Kept:
@@ -132,17 +135,15 @@ def after(
 
 def _due(effect: Arm, group: Group | None, span: Span) -> Span:
     """When a timer is due that is armed in the group as it was."""
-    if effect.delay_ms == ANY_DELAY:
-        return Span(span.earliest, FOREVER)
     waits_for_all = effect.timer.name == TimerKind.JOIN.value
-    if effect.delay_ms == UNKNOWN_MS or (waits_for_all and _has_unknown(group)):
+    if effect.delay_ms == ANY_DELAY or (waits_for_all and _has_unknown(group)):
         return AT_ANY_TIME
     delay = effect.delay_ms / 1000
     return Span(span.earliest + delay, span.latest + delay)
 
 
 def _has_unknown(group: Group | None) -> bool:
-    return group is not None and any(one.session_timeout_ms == UNKNOWN_MS for one in group.members.values())
+    return group is not None and any(one.session_timeout_ms == ANY_DELAY for one in group.members.values())
 
 
 def _appended(
@@ -171,3 +172,9 @@ def with_ids_in_use(state: State) -> State:
     group = state.group
     used = frozenset() if group is None else group.pending.union(group.members)
     return replace(state, ids=frozenset(one for one in state.ids if one in used or is_unknown(one)))
+
+
+def with_names(state: State, names: Mapping[str, str]) -> State:
+    """A state in which ids are known now; one that somebody has already stays unknown, and will not agree."""
+    new = {name: known for name, known in names.items() if name in state.ids and known not in state.ids}
+    return renamed(state, new) if new else state

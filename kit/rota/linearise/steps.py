@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
-from rota.linearise.looks import finds_from, moments, next_look
+from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
 from rota.linearise.states import State, after
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
@@ -45,22 +45,42 @@ class Taken:
 
 @dataclass(eq=False)
 class Steps:
-    """The spec, asked about states. follows: whether what the log has is followed, for a restart; every:
-    seconds between two looks for what has expired, None where they are not followed; lost: numbers of the
-    requests whose connection has ended; oracle: who is asked, if not the spec as it is.
+    """The spec, asked about states. follows: whether what the log has is followed, for a restart; looking:
+    when is looked for what has expired, None where that is not followed; late: seconds by which each look may
+    be late; lost: numbers of the requests whose connection has ended; oracle: who is asked, if not the spec
+    as it is.
     """
 
     profile: Profile
     config: BrokerConfig
     follows: bool = False
-    every: float | None = None
+    looking: Looks | None = None
+    late: float = 0.0
     lost: set[int] = field(default_factory=set)
     oracle: Oracle | None = None
 
     def __post_init__(self) -> None:
         self._oracle = self.oracle or Oracle(self.config, self.profile)
         self._known: dict[Hashable, Known] = {}
-        self._expiring: dict[Hashable, int | None] = {}
+        self._expiring: dict[Hashable, tuple[int, str] | None] = {}
+
+    def anew(self, config: BrokerConfig | None, started: Span, lost: Iterable[int]) -> Steps:
+        """The same of a coordinator that was started then. config: what it is set to, None: as before."""
+        other = self.copied()
+        other.lost.update(lost)
+        if self.looking is not None:
+            other.looking = replace(self.looking, started=started)
+        if config is not None and config != self.config:
+            other.config, other.oracle = config, self._oracle.set_to(config)
+            other.__post_init__()
+        return other
+
+    def asking(self, oracle: Oracle) -> Steps:
+        """The same states with somebody else who is asked about them."""
+        other = self.copied()
+        other.oracle = oracle
+        other.__post_init__()
+        return other
 
     def copied(self) -> Steps:
         """The same spec, asked about others' connections; what is remembered of it is shared."""
@@ -194,27 +214,34 @@ class Steps:
 
     def _after(self, state: State, told: Told, span: Span, records: Iterable[GroupRecord] = ()) -> State:
         found = after(self.spec, state, told, records, span, self.lost, self.follows)
-        if self.every is None:
+        if self.looking is None:
             return found
-        since = self._finds_from(found.group, found.offsets)
+        since = self._found_from(found.group, found.offsets)
         line = [one.item for one in found.line]
-        return replace(found, look=next_look(state.look, since, span, self.every, line))
+        look = since and next_look(state.look, *since, span, self.looking, self.late, line)
+        return replace(found, look=look)
 
-    def _finds_from(self, group: Group | None, offsets: Offsets) -> int | None:
-        """As of `finds_from`."""
+    def _found_from(self, group: Group | None, offsets: Offsets) -> tuple[int, str] | None:
+        """From when on a look finds something, and by which rule it passes it over, if it does."""
         key = (group, offsets)
         if key not in self._expiring:
             if len(self._expiring) >= REMEMBERED:
                 self._expiring.clear()
-            self._expiring[key] = finds_from(self.spec, group, offsets)
+            since = finds_from(self.spec, group, offsets)
+            passed = passes_from(self.spec, group, offsets) if since is None else None
+            self._expiring[key] = passed if since is None else (since, "")
         return self._expiring[key]
 
     def _asked(self, key: Hashable, ask: Callable[[Spec], tuple[Step, ...]]) -> Known:
         if key not in self._known:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            steps = self._oracle.outcomes(ask)
-            self._known[key] = tuple((step, self._rules(step)) for step in steps)
+            found = self._oracle.recalled(key)
+            if found is None:
+                steps = self._oracle.outcomes(ask)
+                found = tuple((step, self._rules(step)) for step in steps)
+                self._oracle.keep(key, found)
+            self._known[key] = found
         return self._known[key]
 
     def _rules(self, step: Step | Told) -> Rules:

@@ -90,6 +90,12 @@ class Oracle:
         self._asked.clear()
         return ask(self.spec)
 
+    def recalled(self, key: Hashable) -> Any:
+        """What came of what was asked by this key before, as far as somebody has kept it; None if nobody."""
+
+    def keep(self, key: Hashable, found: Any) -> None:
+        """This came of it."""
+
     def used(self, step: AnyOutcome) -> tuple[Rule, ...]:
         """The rules of a step of the last outcomes, the deciding ones first, the handler's last."""
         return tuple(RULES[slug] for slug in dict.fromkeys((*self._asked, *step.rules)))
@@ -104,6 +110,10 @@ class Oracle:
         """The step was taken from this state."""
         self.visited.update((rule.slug, state) for rule in self.used(step))
         self.tried.update(self.passed(step))
+
+    def set_to(self, config: BrokerConfig) -> Oracle:
+        """Another one, of the same spec with this configuration."""
+        return Oracle(config, self.profile, self._table)
 
     def configure(self, config: core.CoordinatorConfig) -> None:
         """From now on the spec has this configuration."""

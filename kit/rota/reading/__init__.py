@@ -5,7 +5,7 @@ reader is a class with the members of `Reader`; `readers` has them all.
 """
 
 from rota.reading.errors import ReadingError
-from rota.reading.merging import read
+from rota.reading.merging import read, read_by_cluster
 from rota.reading.options import ReadOptions, time_zone
 from rota.reading.reader import FolderReader, Reader
 from rota.reading.source import OpenSource
@@ -19,5 +19,6 @@ __all__ = [
     "ReadingError",
     "Tally",
     "read",
+    "read_by_cluster",
     "time_zone",
 ]

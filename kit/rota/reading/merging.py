@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from rota.history import Event, Kind, Source
 from rota.reading.errors import ReadingError
@@ -17,6 +17,9 @@ from rota.reading.tally import Tally
 Placed = tuple[float, int, int, Event]
 
 AS_FOUND = ReadOptions()
+
+CLUSTER = "cluster="
+"""How the name of a folder begins that has what is of one cluster, as tables are partitioned."""
 
 _OF_LOGS = (Source.BROKER_LOG, Source.CLIENT_LOG)
 
@@ -30,6 +33,13 @@ def read(
     keep their order even where its clock went back; one without a time comes after the one before it.
     Memory grows with the number of sources, not of lines.
     """
+    return (event for _, event in read_by_cluster(paths, options=options, tally=tally))
+
+
+def read_by_cluster(
+    paths: Sequence[str], *, options: ReadOptions = AS_FOUND, tally: Tally | None = None
+) -> Iterator[tuple[str, Event]]:
+    """The same, each event with the cluster that its source is of (see `cluster_of`)."""
     # Here, not above: readers import parts of this package, and any of them may be imported first.
     from rota.reading.readers import READERS
 
@@ -37,11 +47,17 @@ def read(
     opened = sources(paths, READERS, options, met)
     skews = _skews(options.skews, [source for source, _ in opened])
     events = [_straightened(reader.read(source), skews.get(source.name, 0)) for source, reader in opened]
-    return _counted(events[0] if len(events) == 1 else _merged(events), met)
+    clusters = [cluster_of(source.path) for source, _ in opened]
+    placed = (_placed(*one) for one in enumerate(events))
+    merged = next(placed) if len(events) == 1 else heapq.merge(*placed)
+    return ((clusters[place], event) for place, event in _counted(merged, met))
 
 
-def _merged(sequences: Sequence[Iterator[Event]]) -> Iterator[Event]:
-    return (event for *_, event in heapq.merge(*(_placed(*one) for one in enumerate(sequences))))
+def cluster_of(path: Path | None) -> str:
+    """The cluster of a file or folder: the innermost folder `cluster=NAME` names it, else it is ""."""
+    folders = [] if path is None else [path, *path.absolute().parents]
+    named = (one.name for one in folders if one.name.startswith(CLUSTER) and one.is_dir())
+    return next(named, "").removeprefix(CLUSTER)
 
 
 def _placed(place: int, events: Iterator[Event]) -> Iterator[Placed]:
@@ -60,15 +76,15 @@ def _straightened(events: Iterator[Event], skew: float) -> Iterator[Event]:
     return (event if event.at is None else replace(event, at=event.at - skew) for event in events)
 
 
-def _counted(events: Iterator[Event], tally: Tally) -> Iterator[Event]:
-    for event in events:
+def _counted(events: Iterable[Placed], tally: Tally) -> Iterator[tuple[int, Event]]:
+    for _, place, _, event in events:
         tally.events += 1
         if event.kind is Kind.UNREAD:
             tally.unread += 1
             tally.unknown += event.source in _OF_LOGS
         if event.at is None and event.source in _OF_LOGS:
             tally.without_time(event.origin)
-        yield event
+        yield place, event
 
 
 def _skews(given: Mapping[str, float], opened: Sequence[OpenSource]) -> Mapping[str, float]:

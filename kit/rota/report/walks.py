@@ -25,6 +25,9 @@ COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTE
 RESTARTED = frozenset({"loading.load"})
 """Rules that walks come to where they restart the target."""
 
+SET_OTHERWISE = frozenset({"loading.over-capacity"})
+"""Rules that walks come to where they restart the target with other settings."""
+
 EXPIRED = frozenset(slug for slug in RULES if slug.startswith("expiry."))
 """Rules that walks come to where the target looks often enough for what has expired."""
 
@@ -83,7 +86,8 @@ class WalksSeen:
     @property
     def in_reach(self) -> set[str]:
         """Rules that walks can come to."""
-        restarted = RESTARTED if self.tally.restarts else set()
+        restarted = set(RESTARTED if self.tally.restarts else ())
+        restarted |= SET_OTHERWISE if self.tally.set_otherwise else set()
         return (RULES.keys() - NOT_WALKED.keys()) | restarted | (EXPIRED if self.tally.looks else set())
 
     def as_json(self) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from rota.validate.said import Said
@@ -61,13 +64,71 @@ class Violation:
         }
 
 
+NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+def history_of(cluster: str, group: str) -> str:
+    """What a group's history is called."""
+    return f"{cluster}/{group}" if cluster else group
+
+
+@dataclass(slots=True)
+class Standing:
+    """What became of one history: its events; rules of its violations, and causes of what is undecided, with
+    how many there are."""
+
+    judged: int = 0
+    quarantined: int = 0
+    not_checked: int = 0
+    rules: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    causes: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+
+    def violates(self, rule: str) -> None:
+        """A violation."""
+        self.rules = {**self.rules, rule: self.rules.get(rule, 0) + 1}
+
+    def gives_up(self, cause: str, events: int) -> None:
+        """So many events are undecided."""
+        self.causes = {**self.causes, cause: self.causes.get(cause, 0) + events}
+
+    @property
+    def verdict(self) -> str:
+        """As that of an account."""
+        return verdict_of(len(self.rules), bool(self.causes), self.judged)
+
+    def as_row(self, cluster: str, group: str) -> dict[str, Any]:
+        """As tables have it."""
+        return {
+            "cluster": cluster,
+            "group": group,
+            "verdict": self.verdict,
+            "judged": self.judged,
+            "quarantined": self.quarantined,
+            "not_checked": self.not_checked,
+            "undecided": sum(self.causes.values()),
+            "violations": sum(self.rules.values()),
+            "rules": dict(sorted(self.rules.items())),
+            "causes": dict(sorted(self.causes.items())),
+        }
+
+
+def verdict_of(violations: int, undecided: bool, judged: int) -> str:
+    """`violated`, `undecided` or `holds`: nothing judged is undecided. undecided: whether anything is, as
+    where a stretch is lost before an event of it was."""
+    if violations:
+        return "violated"
+    return "undecided" if undecided or not judged else "holds"
+
+
 @dataclass
 class Account:
-    """Events by what became of them.
+    """Events by what became of them, as a whole and of each history.
 
     histories: groups of which something was judged; judged; not_checked: (what, source) → events;
     undecided: (history, cause) → events; quarantined; violations, the first of them; found: how many there
-    were; late: (history, what was late, seconds) and was forgiven; assumed: what was taken for granted.
+    were; late: (history, what was late, seconds) and was forgiven; assumed: what was taken for granted;
+    standings: by cluster and group, that of the group "" for events of none; cluster: whose groups are told,
+    "" where nobody has named it.
     """
 
     histories: set[str] = field(default_factory=set)
@@ -81,6 +142,16 @@ class Account:
     late: dict[tuple[str, str], float] = field(default_factory=dict)
     assumed: dict[str, str] = field(default_factory=dict)
     reached: set[tuple[str, str]] = field(default_factory=set)
+    standings: dict[tuple[str, str], Standing] = field(default_factory=dict)
+    cluster: str = ""
+
+    def of(self, group: str) -> Standing:
+        """What became of one history."""
+        standing = self.standings.get((self.cluster, group))
+        if standing is None:
+            standing = self.standings[self.cluster, group] = Standing()
+            self.groups |= {group} - {""}
+        return standing
 
     @property
     def events(self) -> int:
@@ -92,26 +163,41 @@ class Account:
         if events:
             self.histories.add(group)
             self.judged += events
+            self.of(group).judged += events
 
-    def leave(self, what: str, source: str, events: int) -> None:
-        """So many events were not checked, and why."""
+    def leave(self, what: str, source: str, events: int, group: str = "") -> None:
+        """So many events were not checked, and why. group: "" of events of none."""
         if events:
             self.not_checked[what, source] += events
+            self.of(group).not_checked += events
+
+    def quarantine(self, group: str, events: int = 1) -> None:
+        """So many events of a group could not be read."""
+        if events:
+            self.quarantined += events
+            self.of(group).quarantined += events
 
     def give_up(self, group: str, cause: str, events: int) -> None:
         """So many events of a group could have been judged and were not."""
+        self.of(group).gives_up(cause, events)
+        self._undecided(group, cause, events)
+
+    def _undecided(self, group: str, cause: str, events: int) -> None:
         if len(self.undecided) >= MOST_NAMED and (group, cause) not in self.undecided:
             group = "others"
         self.undecided[group, cause] += events
 
-    def pardon(self, what: str, source: str) -> None:
-        """An event that was judged cannot be judged after all."""
-        self.judged -= 1
-        self.not_checked[what, source] += 1
+    def pardon(self, what: str, source: str, events: int, group: str) -> None:
+        """So many events of a group that were judged cannot be judged after all."""
+        self.judged -= events
+        self.of(group).judged -= events
+        self.leave(what, source, events, group)
 
     def violate(self, violation: Violation) -> None:
         """Something that the spec does not allow."""
         self.found += 1
+        self.histories.add(violation.history)
+        self.of(violation.history).violates(violation.rule)
         if len(self.violations) < MOST_NAMED:
             self.violations.append(violation)
 
@@ -120,12 +206,32 @@ class Account:
         if (group, what) in self.late or len(self.late) < MOST_NAMED:
             self.late[group, what] = max(seconds, self.late.get((group, what), 0.0))
 
+    def add(self, other: Account) -> None:
+        """What became of another cluster's events. Its histories are called by its name as well."""
+        named = partial(history_of, other.cluster)
+        self.histories |= set(map(named, other.histories))
+        self.groups |= set(map(named, other.groups))
+        self.judged, self.quarantined = self.judged + other.judged, self.quarantined + other.quarantined
+        self.not_checked += other.not_checked
+        for (group, cause), events in other.undecided.items():
+            self._undecided(named(group), cause, events)
+        left = other.violations[: MOST_NAMED - len(self.violations)]
+        self.violations += [replace(one, history=named(one.history)) for one in left]
+        self.found += other.found
+        self.late |= {(named(group), what): seconds for (group, what), seconds in other.late.items()}
+        self.reached |= other.reached
+        self.standings |= other.standings
+
+    def verdicts(self) -> Iterator[str]:
+        """The standing of each history as a line of JSON, by cluster and group."""
+        for (cluster, group), standing in sorted(self.standings.items(), key=lambda one: one[0]):
+            if group:
+                yield json.dumps(standing.as_row(cluster, group))
+
     @property
     def verdict(self) -> str:
         """`violated`, `undecided` or `holds`: nothing judged is undecided."""
-        if self.found:
-            return "violated"
-        return "undecided" if self.undecided or not self.judged else "holds"
+        return verdict_of(self.found, bool(self.undecided), self.judged)
 
     def as_json(self) -> Mapping[str, Any]:
         """As JSON has it."""

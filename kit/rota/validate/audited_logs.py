@@ -36,6 +36,11 @@ class _Told:
         self.leader, self.lines = "", []
 
 
+def log_of(event: Event) -> str:
+    """The log that a line stands in."""
+    return event.origin.rpartition(":")[0]
+
+
 class Logs:
     """Takes lines in the order of their log, of any number of logs."""
 
@@ -45,25 +50,25 @@ class Logs:
 
     def take(self, event: Event) -> None:
         """The next line that tells of groups."""
-        source = event.origin.rpartition(":")[0]
+        source = log_of(event)
         if not event.group:
-            self._of_a_partition(source, event)
-            self._account.leave(BESIDE, LOG, 1)
+            self.announce(event)
+            self._account.leave(BESIDE, LOG, 1, event.group)
             return
-        self._account.groups.add(event.group)
+        self._account.of(event.group)
         told = self._known(source, event)
         if event.kind in _RESETS:
             told.forget()
             if event.kind is Kind.LOADED and event.generation is not None:
                 told.generation = event.generation
-            self._account.leave(BESIDE, LOG, 1)
+            self._account.leave(BESIDE, LOG, 1, event.group)
         elif event.kind is Kind.REPLACED:
             told.leader = ""
-            self._account.leave(BESIDE, LOG, 1)
+            self._account.leave(BESIDE, LOG, 1, event.group)
         elif event.kind in _JUDGED and event.generation is not None:
             self._judge(told, event, event.generation)
         else:
-            self._account.leave(BESIDE, LOG, 1)
+            self._account.leave(BESIDE, LOG, 1, event.group)
 
     def _known(self, source: str, event: Event) -> _Told:
         key = (source, event.group)
@@ -75,11 +80,11 @@ class Logs:
         told.lines = [*told.lines[-LINES_KEPT:], event.origin]
         return told
 
-    def _of_a_partition(self, source: str, event: Event) -> None:
-        """A coordinator begins or ends: it may read another generation than it had."""
+    def announce(self, event: Event) -> None:
+        """A line of no group. A coordinator begins or ends: it may read another generation than it had."""
         if event.kind not in (Kind.LOADING, Kind.LOADED, Kind.UNLOADED):
             return
-        partition = event.data.get("partition")
+        source, partition = log_of(event), event.data.get("partition")
         for (known_source, _), told in self._told.items():
             if known_source == source and (partition is None or told.partition in (None, partition)):
                 told.forget()
@@ -101,7 +106,7 @@ class Logs:
         elif known is not None and generation > known + (event.kind in (Kind.STABILIZED, Kind.EMPTY)):
             self._account.give_up(event.group, MISSING, 1)
         elif known is None:
-            self._account.leave(BEGINNING, LOG, 1)
+            self._account.leave(BEGINNING, LOG, 1, event.group)
         else:
             self._account.judge(event.group, 1)
 

@@ -42,19 +42,19 @@ class Topic:
     def take(self, event: Event) -> None:
         """The next record."""
         if event.group:
-            self._account.groups.add(event.group)
+            self._account.of(event.group)
         if event.kind is Kind.GROUP_STORED:
             self._group(event)
         elif event.kind is Kind.GROUP_REMOVED:
             self._stored.pop(event.group, None)
             self._account.judge(event.group, 1)
         elif event.kind in (Kind.OFFSET_STORED, Kind.OFFSET_REMOVED):
-            self._account.leave(COMMITS, TOPIC, 1)
+            self._account.leave(COMMITS, TOPIC, 1, event.group)
         elif event.kind is Kind.UNREAD:
             self._stored.pop(event.group, None)
-            self._account.quarantined += 1
+            self._account.quarantine(event.group)
         else:
-            self._account.leave(OTHERS, TOPIC, 1)
+            self._account.leave(OTHERS, TOPIC, 1, event.group)
 
     def _group(self, event: Event) -> None:
         generation = event.generation or 0

@@ -8,7 +8,7 @@ others nothing is said.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -19,6 +19,13 @@ from rota.validate.account import Account, Violation
 MOST_GROUPS, MOST_GENERATIONS, MOST_DIFFERENCES = 10_000, 64, 1_000
 APART, FAR = 10.0, 3_600.0
 """Seconds by which moments of a generation may differ beside the skew; and by which clocks may."""
+
+
+SEVERAL = "several"
+"""The source of what only several sources together tell."""
+
+GENERATIONS = (Kind.STABILIZED, Kind.ASSIGNMENT, Kind.GROUP_STORED, Kind.RESPONSE)
+"""Kinds of events that may tell of a generation."""
 
 
 @dataclass
@@ -32,17 +39,29 @@ class _Generation:
     names: frozenset[str] | None = None
 
 
-class Crossing:
-    """Takes events of all sources; says what they have in common at the end. compared: how often."""
+@dataclass(frozen=True)
+class Comparison:
+    """What two sources tell of one generation, beside each other.
 
-    def __init__(self, account: Account) -> None:
-        self._account = account
+    one, other: sources, in the order of their names; difference: seconds by which the one tells it later;
+    what: the two in words; violation: what they do not agree on, if it is the same moment.
+    """
+
+    one: str
+    other: str
+    difference: float
+    what: str
+    violation: Violation | None = None
+
+
+class Generations:
+    """What sources tell of the generations of groups."""
+
+    def __init__(self) -> None:
         self._groups: OrderedDict[str, OrderedDict[int, dict[str, _Generation]]] = OrderedDict()
-        self._differences: dict[tuple[str, str], list[float]] = {}
-        self.compared: Counter[str] = Counter()
 
-    def take(self, event: Event) -> None:
-        """An event, if it tells of a generation."""
+    def take(self, event: Event) -> Iterator[Comparison]:
+        """What an event is to be compared with, if it tells of a generation."""
         told = _told(event)
         if told is None or not event.group or event.generation is None:
             return
@@ -57,8 +76,28 @@ class Crossing:
         before = sources.get(source)
         sources[source] = told if before is None else _merged(before, told)
         for other, theirs in sources.items():
-            if other != source:
-                self._compare(event, source, sources[source], other, theirs)
+            if other != source and (found := _compared(event, source, sources[source], other, theirs)):
+                yield found
+
+
+class Crossing:
+    """Takes comparisons in the order of time, and says how clocks differ. compared: how often."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._differences: dict[tuple[str, str], list[float]] = {}
+        self.compared: Counter[str] = Counter()
+
+    def take(self, comparison: Comparison) -> None:
+        """The next one, if it is about the same moment."""
+        known = self._differences.setdefault((comparison.one, comparison.other), [])
+        known.append(comparison.difference)
+        del known[:-MOST_DIFFERENCES]
+        if abs(comparison.difference - median(known)) > APART:
+            return
+        self.compared[comparison.what] += 1
+        if comparison.violation is not None:
+            self._account.violate(comparison.violation)
 
     @property
     def skews(self) -> Mapping[str, float]:
@@ -68,30 +107,23 @@ class Crossing:
             for (one, other), values in self._differences.items()
         }
 
-    def _compare(self, event: Event, source: str, ours: _Generation, other: str, theirs: _Generation) -> None:
-        if not self._same_moment(source, ours, other, theirs):
-            return
-        why = _disagreement(source, ours, other, theirs)
-        self.compared[f"{source} and {other}"] += 1
-        if why is not None:
-            rule, words = why
-            told = f"of generation {event.generation} {words}"
-            lines = (theirs.origin, ours.origin)
-            self._account.violate(
-                Violation(event.group, rule, told, ours.origin, lines, "several", at=ours.at)
-            )
 
-    def _same_moment(self, source: str, ours: _Generation, other: str, theirs: _Generation) -> bool:
-        if ours.at is None or theirs.at is None:
-            return False
-        (one, first), (two, second) = sorted(((source, ours.at), (other, theirs.at)))
-        difference = first - second
-        if abs(difference) > FAR:
-            return False
-        known = self._differences.setdefault((one, two), [])
-        known.append(difference)
-        del known[:-MOST_DIFFERENCES]
-        return abs(difference - median(known)) <= APART
+def _compared(
+    event: Event, source: str, ours: _Generation, other: str, theirs: _Generation
+) -> Comparison | None:
+    """What two sources tell, unless their moments are too far apart to be of one generation."""
+    if ours.at is None or theirs.at is None:
+        return None
+    (one, first), (two, second) = sorted(((source, ours.at), (other, theirs.at)))
+    if abs(first - second) > FAR:
+        return None
+    violation = None
+    if (why := _disagreement(source, ours, other, theirs)) is not None:
+        rule, words = why
+        told = f"of generation {event.generation} {words}"
+        lines = (theirs.origin, ours.origin)
+        violation = Violation(event.group, rule, told, ours.origin, lines, SEVERAL, at=ours.at)
+    return Comparison(one, two, first - second, f"{source} and {other}", violation)
 
 
 def _merged(before: _Generation, told: _Generation) -> _Generation:

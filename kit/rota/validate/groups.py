@@ -20,13 +20,13 @@ from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
 from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
+from rota.validate.routing import FRAMES
 from rota.validate.said import Said, by_difference, in_brief, near_in_brief, said_by
 from rota.validate.settings import assumed_behind
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
 from rota.validate.waiting import Beginning, Waiting
 
-FRAMES = "frames"
 BEFORE = "what came before the group's state was told: a join phase all of whose members were seen"
 AFTER = "what came after a violation, until the group's state was told again"
 MOVING = "what came while the coordinator moved or loaded, until the group's state was told again"
@@ -72,10 +72,11 @@ class Asked:
 
 @dataclass
 class _Suspect:
-    """A violation that a member might explain who is not in the source. known: the ids that are explained."""
+    """A violation that an unseen member might explain. known: ids that are explained; weight: its events."""
 
     violation: Violation
     known: set[str]
+    weight: int
 
 
 class Watched:
@@ -110,8 +111,8 @@ class Watched:
         if isinstance(asked.request, self._until):
             self._stop(asked.at)
         self._waiting.asked(asked.request, asked.at)
-        message = Message(asked.at, asked.client, True, asked.api, asked.version, body)
-        self._messages.append((message, asked.origin))
+        said = Message(asked.at, asked.client, True, asked.api, asked.version, body)
+        self._messages.append((said, asked.origin))
         self._take(asked.sent(), asked.weight, asked.origin)
 
     def answered(self, number: int, at: float, body: Body, weight: int, origin: str) -> None:
@@ -201,7 +202,7 @@ class Watched:
 
     def _take(self, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
         if why := self._is_left_out(event):
-            self._account.leave(why, FRAMES, weight)
+            self._account.leave(why, FRAMES, weight, self.group)
         elif self._stretch is not None:
             self._stretch.take(event, weight, origin)
             self._see()
@@ -227,7 +228,7 @@ class Watched:
         if self._cause:
             self._account.give_up(self.group, self._cause, weight)
         else:
-            self._account.leave(self._why, FRAMES, weight)
+            self._account.leave(self._why, FRAMES, weight, self.group)
 
     def _drop_kept(self) -> None:
         self._waiting.told(None, self.last)
@@ -317,13 +318,13 @@ class Watched:
             self._abandon(MOVING)
         self._why, self._cause = MOVING, ""
         self._drop_kept()
-        self._account.leave(MOVING, FRAMES, weight)
+        self._account.leave(MOVING, FRAMES, weight, self.group)
 
     def _abandon(self, why: str) -> None:
         """What could be judged ends here, and what the judge has not judged never will be."""
         assert self._stretch is not None, "only a stretch can be abandoned"
         self._settle()
-        self._account.leave(why, FRAMES, self._stretch.doubtful + self._stretch.queued)
+        self._account.leave(why, FRAMES, self._stretch.doubtful + self._stretch.queued, self.group)
         self._stretch, self._why, self._cause = None, why, ""
 
     def _refused(self, asked: Asked, at: float, body: Body, weight: int, origin: str) -> None:
@@ -331,7 +332,7 @@ class Watched:
         why = self._left_out.pop(asked.number, REFUSED)
         left = without_refused(asked.request, body)
         if why is not REFUSED:
-            self._account.leave(why, FRAMES, weight)
+            self._account.leave(why, FRAMES, weight, self.group)
         elif self._stretch is None:
             self._drop_kept()
             self._skip(weight)
@@ -341,7 +342,7 @@ class Watched:
             own = self._stretch.withdraw(asked.number)
             if own is None:
                 self._lose("a request was refused before a coordinator was asked, and late")
-            self._account.leave(why, FRAMES, weight + (own or 0))
+            self._account.leave(why, FRAMES, weight + (own or 0), self.group)
 
     def _odd(self, asked: Asked, why: str, at: float, weight: int, origin: str) -> None:
         """An answer that no rule can give."""
@@ -359,9 +360,8 @@ class Watched:
 
     def _violated(self, stretch: Stretch, found: Judgement) -> None:
         event = found.at
-        number = getattr(event, "number", -1)
         at = self.last if event is None else event.at
-        lines = tuple(stretch.origins.get(number, ()))
+        lines = tuple(stretch.origins.get(getattr(event, "number", -1), ()))
         recent = tuple(origin for message, origin in self._messages if origin and message.at <= at)
         violation = Violation(
             self.group,
@@ -375,13 +375,13 @@ class Watched:
             at=at,
             **in_brief(found, stretch.judge.run.about),
         )
-        self._account.judge(self.group, 1)
-        stretch.doubtful -= 1
+        self._account.judge(self.group, weight := min(1, stretch.doubtful))  # 0: it counts with another group
+        stretch.doubtful -= weight
         self._account.reached |= found.reached
         self._abandon(AFTER)
         self._waiting.told(None, at)
         self._convict()
-        self._suspect = _Suspect(violation, stretch.known)
+        self._suspect = _Suspect(violation, stretch.known, weight)
         answers = [event.reply] if isinstance(event, Answered) else []
         if self._terms.fresh or (unseen := strangers(answers, stretch.known)):
             self._convict(() if self._terms.fresh else unseen)
@@ -390,7 +390,7 @@ class Watched:
         """What was suspected is a violation, unless there are members who are not in the source."""
         suspect, self._suspect = self._suspect, None
         if suspect is not None and any(unseen):
-            self._account.pardon(UNSEEN, FRAMES)
+            self._account.pardon(UNSEEN, FRAMES, suspect.weight, self.group)
         elif suspect is not None:
             self._account.violate(suspect.violation)
 

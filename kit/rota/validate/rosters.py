@@ -17,7 +17,7 @@ from typing import Any
 
 from rota.history import Event
 from rota.kernel import FrozenMap
-from rota.linearise.states import AT_ANY_TIME, UNKNOWN_MS, State
+from rota.linearise.states import ANY_DELAY, AT_ANY_TIME, State
 from rota.linearise.times import Span
 from rota.spec import ErrorCode, Group, GroupState, ProtocolMetadata, Timer
 from rota.spec.admin_messages import DescribeGroupsReply
@@ -109,7 +109,7 @@ def state_at(roster: Roster, beat: Beat, synced: Collection[str]) -> State | Non
         member_id: _member(roster, listed, member_id in synced)
         for member_id, listed in roster.members.items()
     }
-    if sum(one.session_timeout_ms == UNKNOWN_MS for one in members.values()) > MOST_UNKNOWN:
+    if sum(one.session_timeout_ms == ANY_DELAY for one in members.values()) > MOST_UNKNOWN:
         return None
     group = Group(
         GroupState.STABLE,
@@ -128,10 +128,10 @@ def state_at(roster: Roster, beat: Beat, synced: Collection[str]) -> State | Non
 
 def _member(roster: Roster, listed: Listed, has_synced: bool) -> Member:
     known = has_synced and listed.session_ms is not None and listed.rebalance_ms is not None
-    session, rebalance = (listed.session_ms, listed.rebalance_ms) if known else (UNKNOWN_MS, 0)
+    session, rebalance = (listed.session_ms, listed.rebalance_ms) if known else (ANY_DELAY, 0)
     return Member(
         rebalance or 0,
-        UNKNOWN_MS if session is None else session,
+        ANY_DELAY if session is None else session,
         (ProtocolMetadata(roster.protocol, listed.metadata),),
         listed.assignment,
         group_instance_id=listed.instance,
@@ -139,7 +139,7 @@ def _member(roster: Roster, listed: Listed, has_synced: bool) -> Member:
 
 
 def _due(member: Member, beat: Beat, has_beaten: bool) -> Span:
-    if member.session_timeout_ms == UNKNOWN_MS:
+    if member.session_timeout_ms == ANY_DELAY:
         return AT_ANY_TIME
     seconds = member.session_timeout_ms / 1000
     return Span(beat.sent + seconds if has_beaten else beat.at, beat.at + seconds)

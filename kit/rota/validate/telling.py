@@ -8,7 +8,7 @@ from rota.conformance.dialogues.transcript import with_names
 from rota.report.format import counted, wrapped
 from rota.validate.account import Account, Violation
 from rota.validate.audits import NEVER
-from rota.validate.crossing import Crossing
+from rota.validate.validation import Clusters
 
 SHOWN = 5
 """Violations that are told in full, and causes that are named."""
@@ -16,7 +16,7 @@ SHOWN = 5
 INDENT = "    "
 
 
-def lines(account: Account, crossing: Crossing, read: str) -> Iterator[str]:
+def lines(account: Account, clusters: Clusters, read: str) -> Iterator[str]:
     """All that is told above the verdict. read: what was read, in words."""
     for violation in account.violations[:SHOWN]:
         yield from told(violation)
@@ -24,7 +24,7 @@ def lines(account: Account, crossing: Crossing, read: str) -> Iterator[str]:
     if account.found > SHOWN:
         yield wrapped("more: ", f"{counted(account.found - SHOWN, 'violation')}; --json has them")
     yield wrapped("read: ", read)
-    yield from _compared(crossing)
+    yield from _compared(clusters)
     for (group, what), seconds in sorted(account.late.items(), key=lambda one: -one[1])[:SHOWN]:
         yield wrapped("late: ", f"{what} of {group} by {seconds:.1f} s, which is no violation")
     for (what, source), number in account.not_checked.most_common():
@@ -39,10 +39,10 @@ def lines(account: Account, crossing: Crossing, read: str) -> Iterator[str]:
         yield wrapped("assumed: ", assumed)
 
 
-def _compared(crossing: Crossing) -> Iterator[str]:
-    for pair, number in crossing.compared.items():
+def _compared(clusters: Clusters) -> Iterator[str]:
+    for pair, number in clusters.compared.items():
         yield wrapped("compared: ", f"{counted(number, 'generation')} of {pair}")
-    for pair, seconds in crossing.skews.items():
+    for pair, seconds in clusters.skews.items():
         yield wrapped("clocks: ", f"{pair}: {seconds:+.3f} s, by the generations that both tell of")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rota.conformance.connections.connection import Closed
 from rota.conformance.connections.error_codes import NOT_READY, error_name
 from rota.conformance.dialogues.broker_settings import MAX_SIZE
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
@@ -24,7 +25,7 @@ from rota.conformance.steps.offsets import (
     expect_fetched,
     topic,
 )
-from rota.conformance.steps.restarts import end_target, restart, start_again
+from rota.conformance.steps.restarts import end_target, reconnect, restart, start_again
 from rota.conformance.steps.version_ranges import (
     COMMIT,
     DESCRIBE,
@@ -322,8 +323,11 @@ def nothing_said_before(d: Dialogue) -> None:
     start_again(d, ready=False)
     deadline = d.transcript.elapsed() + d.patience + BACK_SECONDS
     while d.transcript.elapsed() < deadline:
-        if _all_known(d, a):
-            return
+        try:
+            if _all_known(d, a):
+                return
+        except Closed:  # so a broker may do while it starts, and nobody is told anything by it
+            reconnect(a)
         d.wait(0.05)
     d.require(False, "the offset once it was read", "none until now")
 

@@ -32,7 +32,7 @@ def unreadable_versions(
     """
     with closing(Connection(address, _GROUP)) as connection:
         ranges = advertised(connection, patience)
-    request = [_Question(address, name, version) for name, version in _versions(ranges, names)]
+    request = [_Question(address, name, version) for name, version in both_speak(ranges, names)]
     deadline = time.monotonic() + _WAIT
     found: dict[str, dict[int, str]] = {}
     for question in request:
@@ -42,7 +42,7 @@ def unreadable_versions(
     return found
 
 
-def _versions(ranges: Mapping[int, tuple[int, int]], names: Sequence[str]) -> Iterator[tuple[str, int]]:
+def both_speak(ranges: Mapping[int, tuple[int, int]], names: Sequence[str]) -> Iterator[tuple[str, int]]:
     """The requests in every version that is both advertised and known."""
     for name in names:
         known = api(name)

@@ -43,12 +43,13 @@ def topic(d: Dialogue, *names: str) -> None:
     created = ""
     with d.reaching("a topic"):
         while d.transcript.elapsed() < deadline:
-            found = someone.send_whole("Metadata", asked).answer()["topics"]
+            reply = someone.send_whole("Metadata", asked).answer()
+            found, brokers = reply["topics"], len(reply["brokers"])
             errors = [error_name(each["error_code"]) for one in found for each in (one, *one["partitions"])]
             if errors and set(errors) == {"NONE"}:
                 return
             if not created and "UNKNOWN_TOPIC_OR_PARTITION" in errors:
-                created = _created(d, someone, wanted)
+                created = _created(d, someone, wanted, brokers)
             d.wait(0.2)
         told = ", ".join(sorted(set(errors))) or "no topic"
         if told == "UNKNOWN_TOPIC_OR_PARTITION":
@@ -56,11 +57,14 @@ def topic(d: Dialogue, *names: str) -> None:
         raise Deviation(f"the topic {', '.join(wanted)}", told)
 
 
-def _created(d: Dialogue, someone: Member, names: tuple[str, ...]) -> str:
-    """Ask for topics by CreateTopics, where there is such a request; what came of it, in words."""
+def _created(d: Dialogue, someone: Member, names: tuple[str, ...], brokers: int) -> str:
+    """Ask for topics by CreateTopics, where there is such a request; what came of it, in words.
+
+    Each broker has a replica, so that the topic has a leader when one of them is ended.
+    """
     if "CreateTopics" not in d.versions:
         return "there is no CreateTopics"
-    topics = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in names]
+    topics = [{"name": name, "num_partitions": 1, "replication_factor": max(brokers, 1)} for name in names]
     reply = someone.send_whole("CreateTopics", {"topics": topics, "timeout_ms": 5000}).answer()
     errors = sorted({error_name(each["error_code"]) for each in reply["topics"]})
     return f"CreateTopics answers {', '.join(errors)}"

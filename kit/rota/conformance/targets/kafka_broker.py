@@ -8,10 +8,11 @@ import signal
 import tempfile
 import threading
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.dialogues.broker_settings import (
@@ -35,8 +36,13 @@ START_SECONDS = 180.0
 END_SECONDS = 60.0
 """How long a broker may take to end in good order; one or two are usual."""
 
+TRIES = 3
+"""Choices of ports that others may take from a broker before it is given up."""
+
 PATIENCE = 30.0
 """Seconds that a broker which has just started may take for one answer."""
+
+R = TypeVar("R")
 
 USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000, MAX_SESSION: 1_800_000, MAX_METADATA: 4096}
 """Settings of a broker where nothing else is asked for. Sessions as short as a second spare waiting."""
@@ -98,6 +104,10 @@ class Brokers:
                     place.broker.owned.stop()
 
 
+class PortTaken(NotStarted):
+    """Somebody took the port of a broker between its choice and its start."""
+
+
 class Broker:
     """One broker on 127.0.0.1, in a folder of its own; the guard of its process removes both if we cannot.
 
@@ -105,7 +115,7 @@ class Broker:
     """
 
     def __init__(self, jvm: Sequence[str], folder: str, node: Node, cluster: str) -> None:
-        """Format its storage and start it. Errors: NotStarted, where not even a guard starts."""
+        """Format its storage and start it. Errors: PortTaken; NotStarted, where not even a guard starts."""
         self._folder = folder
         self.address = node.address
         self._broker = (*jvm, "kafka.Kafka", _PROPERTIES)
@@ -119,7 +129,7 @@ class Broker:
         except BaseException as error:
             self._held.close()
             if isinstance(error, OSError):
-                raise NotStarted(f"somebody has taken its port: {error}", "try again") from error
+                raise PortTaken(f"somebody has taken its port: {error}", "try again") from error
             raise
 
     @property
@@ -200,9 +210,25 @@ def new_cluster_id() -> str:
 def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[str] = _JVM) -> Broker:
     """Start a broker and wait until it coordinates groups. Errors: NotStarted."""
     jvm = java_for(release, jvm_flags)
-    port, controller = free_ports(2)
-    node = Node(1, port, {1: controller})
-    return together([(jvm, node)], release, settings)[0]
+
+    def once() -> Broker:
+        port, controller = free_ports(2)
+        return together([(jvm, Node(1, port, {1: controller}))], release, settings)[0]
+
+    return on_other_ports(once)
+
+
+def on_other_ports(start: Callable[[], R]) -> R:
+    """What `start`, which chooses ports each time, comes to where nobody takes one of them meanwhile.
+
+    Errors: PortTaken, where somebody did each time; what `start` raises.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return start()
+        except PortTaken:
+            continue
+    return start()
 
 
 def together(

@@ -10,7 +10,16 @@ from typing import Any
 
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.dialogues.script import Signal
-from rota.conformance.targets.kafka_broker import USUAL, Broker, Brokers, Node, java_for, launch, together
+from rota.conformance.targets.kafka_broker import (
+    USUAL,
+    Broker,
+    Brokers,
+    Node,
+    java_for,
+    launch,
+    on_other_ports,
+    together,
+)
 from rota.conformance.targets.kafka_jars import Release
 from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import NotStarted
@@ -37,10 +46,14 @@ class KafkaCluster:
 
     def __init__(self, release: Release, settings: Mapping[str, int]) -> None:
         jvm = java_for(release)
-        ports = free_ports(2 * BROKERS)
-        controllers = dict(enumerate(ports[BROKERS:], 1))
-        nodes = [(jvm, Node(number, ports[number - 1], controllers)) for number in controllers]
-        self._brokers = together(nodes, release, {**USUAL, **SOON_MISSED, **_ALL_IN_STEP, **settings})
+
+        def once() -> list[Broker]:
+            ports = free_ports(2 * BROKERS)
+            controllers = dict(enumerate(ports[BROKERS:], 1))
+            nodes = [(jvm, Node(number, ports[number - 1], controllers)) for number in controllers]
+            return together(nodes, release, {**USUAL, **SOON_MISSED, **_ALL_IN_STEP, **settings})
+
+        self._brokers = on_other_ports(once)
         self._ended: Broker | None = None
 
     @property

@@ -1,0 +1,173 @@
+"""Which groups a frame is about: a request by what it names, an answer by what it answers."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rota.history import Event, Kind
+from rota.history.pairs import connection_of
+from rota.spec.messages import Request
+from rota.validate.account import Account
+from rota.validate.frames import OF_GROUPS, pieces_of, values_of
+from rota.validate.terms import Terms
+
+FRAMES = "frames"
+
+MOST_WAITING = 1_000
+"""Requests of a connection that wait for an answer; of more the oldest is given up."""
+
+NO_GROUP = "requests that change no group: FindCoordinator, ListGroups, Metadata, ApiVersions"
+OTHERS = "groups of other protocols, and requests that are not of groups"
+TRANSACTIONS = "commits of transactions"
+UNASKED = "answers to requests that are not in the source"
+MARKS = "beginnings and ends of connections, and gaps, which say when and not what"
+NOT_ASKED_FOR = "groups and times that were not asked for"
+UNREADABLE = "a frame could not be read"
+
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading a frame raises that is none."""
+
+_ABOUT_NONE = ("FindCoordinator", "ListGroups", "Metadata", "ApiVersions")
+_MARKS = (Kind.OPENED, Kind.CLOSED, Kind.GAP)
+
+
+class Part(StrEnum):
+    """What an event is for a group."""
+
+    ASKED = "asked"
+    ANSWERED = "answered"
+    ENDED = "ended"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an event means for one group.
+
+    group: "" for all there are; weight: whether it counts as an event of this group, or as another one's;
+    connection: its name; number: of the request on its connection; request: in the spec's words, None: it is
+    to be read again; cause: why frames are missing.
+    """
+
+    part: Part
+    group: str
+    weight: int = 0
+    connection: str = ""
+    number: int = 0
+    request: Request | None = None
+    cause: str = ""
+
+
+@dataclass
+class _Connection:
+    """groups: asked about on it; waiting: correlation → number, groups, and why it is not judged."""
+
+    next: int = 0
+    groups: dict[str, None] = field(default_factory=dict)
+    waiting: OrderedDict[int, tuple[int, tuple[str, ...], str]] = field(default_factory=OrderedDict)
+
+
+class Router:
+    """Takes the frames of any number of connections; each connection's in their order.
+
+    Parameters: terms; account: of what is about no group.
+    """
+
+    def __init__(self, terms: Terms, account: Account) -> None:
+        self._terms, self._account = terms, account
+        self._connections: dict[str, _Connection] = {}
+
+    def take(self, event: Event, now: float) -> list[Told]:
+        """What an event is for groups. now: the time of its moment."""
+        if self._terms.since is not None and now < self._terms.since:
+            self._account.leave(NOT_ASKED_FOR, FRAMES, 1)
+            return []
+        try:
+            if event.kind is Kind.REQUEST:
+                return self._request(event)
+            if event.kind is Kind.RESPONSE:
+                return self._response(event)
+        except MALFORMED:
+            self._account.quarantine("")
+            return self._lost(event, UNREADABLE)
+        return self._mark(event)
+
+    def size(self) -> int:
+        """How many things are kept."""
+        return sum(1 + len(one.waiting) + len(one.groups) for one in self._connections.values())
+
+    def _request(self, event: Event) -> list[Told]:
+        api, version, correlation = (event.data[key] for key in ("api", "version", "correlation"))
+        what = _not_judged(api)
+        connection = self._connections.setdefault(connection_of(event), _Connection())
+        pieces = [] if what else pieces_of(api, version, values_of(event.data["fields"]))
+        wanted = {one.group: one.request for one in pieces if self._terms.group in ("", one.group)}
+        what = what or ("" if wanted else NOT_ASKED_FOR)
+        number = connection.next
+        connection.waiting[correlation] = number, tuple(wanted), what
+        connection.next = number + 1
+        connection.groups |= dict.fromkeys(wanted)
+        if len(connection.waiting) > MOST_WAITING:
+            connection.waiting.popitem(last=False)
+        if what:
+            self._account.leave(what, FRAMES, 1)
+        return [
+            Told(Part.ASKED, group, int(place == 0), connection_of(event), number, request)
+            for place, (group, request) in enumerate(wanted.items())
+        ]
+
+    def _response(self, event: Event) -> list[Told]:
+        name = connection_of(event)
+        waiting = self._connections.get(name, _Connection()).waiting
+        known = waiting.pop(event.data["correlation"], None)
+        if known is None:
+            self._account.leave(UNASKED, FRAMES, 1)
+            return []
+        number, groups, what = known
+        if what:
+            self._account.leave(what, FRAMES, 1)
+        return [
+            Told(Part.ANSWERED, group, int(place == 0), name, number) for place, group in enumerate(groups)
+        ]
+
+    def _mark(self, event: Event) -> list[Told]:
+        """What is no request and no answer: its weight is with the source."""
+        told: list[Told] = []
+        if event.kind is Kind.CLOSED and "connection" in event.data:
+            name = connection_of(event)
+            if (ended := self._connections.pop(name, None)) is not None:
+                told = [Told(Part.ENDED, group, connection=name) for group in ended.groups]
+        elif event.kind is Kind.GAP:
+            told = self._lost(event, f"frames are missing: {event.reason or 'a gap'}")
+        elif event.kind is Kind.UNREAD and event.data.get("connection") is not None:
+            self._account.quarantine("")
+            return self._lost(event, UNREADABLE)
+        self._account.leave(MARKS if event.kind in _MARKS else OTHERS, FRAMES, 1)
+        return told
+
+    def _lost(self, event: Event, cause: str) -> list[Told]:
+        if "connection" not in event.data:
+            return [Told(Part.LOST, "", cause=cause)]
+        name = connection_of(event)
+        known = self._connections.get(name)
+        return (
+            [Told(Part.LOST, group, connection=name, cause=cause) for group in known.groups] if known else []
+        )
+
+
+def _not_judged(api: str) -> str:
+    if api in OF_GROUPS:
+        return ""
+    if api in _ABOUT_NONE:
+        return NO_GROUP
+    return TRANSACTIONS if api == "TxnOffsetCommit" else OTHERS
+
+
+def request_about(group: str, event: Event) -> Request:
+    """What an event asks about a group. Errors: MALFORMED."""
+    data: Mapping[str, object] = event.data
+    pieces = pieces_of(str(data["api"]), int(str(data["version"])), values_of(data["fields"]))
+    return next(one.request for one in pieces if one.group == group)
