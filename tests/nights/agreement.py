@@ -29,8 +29,8 @@ BY_HAND = "by-hand-"
 """What the ids of members begin with that write no log."""
 
 EDGE = 1.0
-"""Seconds by which sources tell of one thing at different times, so also those before the end in which some
-have it already and others not yet."""
+"""Seconds by which sources tell of one thing at different times where the machine is never late, so also
+those before the end in which some have it already and others not yet."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,21 @@ class Account:
 @dataclass(frozen=True)
 class Night:
     """What the sources are held to. rosters: who is in a generation, as far as known; ended: when the sources
-    were closed; stored: whether assignments could be, for else only a log has what there would have been."""
+    were closed; stored: whether assignments could be, for else only a log has what there would have been;
+    edge: seconds by which sources tell of one thing at different times."""
 
     accounts: Mapping[str, Account]
     rosters: Mapping[int, frozenset[str]]
     ended: float
     stored: bool = True
+    edge: float = EDGE
 
 
 def of(left: Left, stored: bool) -> Night:
     """A night that was played."""
     accounts = {name: told(_events(left.group, paths)) for name, paths in left.sources.items()}
-    return Night(accounts, rosters(_events(left.group, left.sources[OFFSETS])), left.ended, stored)
+    members = rosters(_events(left.group, left.sources[OFFSETS]))
+    return Night(accounts, members, left.ended, stored, EDGE + left.late)
 
 
 def _events(group: str, paths: Sequence[Path]) -> Iterator[Event]:
@@ -120,7 +123,9 @@ def disagreements(night: Night) -> list[str]:
         first, second = night.accounts[one], night.accounts[other]
         words = [*_passed_over(night, other, first, second), *_passed_over(night, one, second, first)]
         for generation in sorted(first.generations.keys() & second.generations.keys()):
-            contradicted = _contradictions(first.generations[generation], second.generations[generation])
+            contradicted = _contradictions(
+                first.generations[generation], second.generations[generation], night.edge
+            )
             words += [f"generation {generation}: {said}" for said in contradicted]
         found += [f"{one} and {other}: {said}" for said in words]
     return found
@@ -132,14 +137,14 @@ def _passed_over(night: Night, name: str, has: Account, lacks: Account) -> Itera
         if not _excused(night, name, generation, has.generations[generation]):
             yield f"{name} does not tell of generation {generation}"
     for instance, at in has.back if name != CLIENTS else ():
-        near = any(instance == one and abs(at - moment) <= EDGE for one, moment in lacks.back)
-        if not near and at <= night.ended - EDGE:
+        near = any(instance == one and abs(at - moment) <= night.edge for one, moment in lacks.back)
+        if not near and at <= night.ended - night.edge:
             yield f"{name} does not tell that {instance} came back at {at:.1f}"
 
 
 def _excused(night: Night, name: str, generation: int, told: Generation) -> bool:
     """Whether a source cannot have a generation."""
-    if told.at is None or told.at > night.ended - EDGE:
+    if told.at is None or told.at > night.ended - night.edge:
         return True
     if name == LOG:
         return False
@@ -149,10 +154,10 @@ def _excused(night: Night, name: str, generation: int, told: Generation) -> bool
     return name == CLIENTS and all(one.startswith(BY_HAND) for one in members)
 
 
-def _contradictions(one: Generation, other: Generation) -> Iterator[str]:
+def _contradictions(one: Generation, other: Generation, edge: float) -> Iterator[str]:
     if None not in (one.members, other.members) and one.members != other.members:
         yield f"{one.members} members, or {other.members}"
-    if None not in (one.at, other.at) and abs(one.at - other.at) > EDGE:  # type: ignore[operator]
+    if None not in (one.at, other.at) and abs(one.at - other.at) > edge:  # type: ignore[operator]
         yield f"over at {one.at:.1f}, or at {other.at:.1f}"
     for member in sorted(one.went.keys() & other.went.keys()):
         first, second = one.went[member], other.went[member]

@@ -28,7 +28,7 @@ USUAL = {
 }
 """A group in a second, and all groups in one partition."""
 
-_LIFE = 900
+_LIFE = 3600
 """Seconds after which a broker that nobody ended is ended."""
 
 _PATTERN = "[%d] %p %m (%c)%n"

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from rota.wire.consumer import encode_subscription
 
 LIBRDKAFKA, JAVA = "librdkafka", "java"
 SESSION_MS, POLL_MS = 4000, 6000
-PATIENCE = 60.0
+PATIENCE = 180.0
 LEFT = "night.json"
 
 
@@ -50,12 +51,14 @@ class Night:
 
 @dataclass(frozen=True)
 class Left:
-    """What a night left, by source; from when to when the incident was, in seconds since 1970."""
+    """What a night left, by source; from when to when the incident was, in seconds since 1970; late: seconds
+    by which the machine was late at most."""
 
     group: str
     began: float
     ended: float
     sources: Mapping[str, tuple[Path, ...]]
+    late: float = 0.0
 
 
 class NotPlayable(Exception):
@@ -112,15 +115,18 @@ def java_consumer() -> tuple[str, ...]:
     return (str(java), *flags, "-cp", f"{place}:{jars}", "NightConsumer")
 
 
+def lasting(session_ms: int) -> dict[str, int]:
+    """Settings of a consumer with this session; librdkafka refuses a shorter time between polls."""
+    return {"session.timeout.ms": session_ms, "max.poll.interval.ms": max(POLL_MS, session_ms)}
+
+
 class Scene(World):
     """What a night is played with; `begins` says when the incident does."""
 
     def __init__(
         self, broker: Broker, through: str, producers: Producers, folder: Path, clients: str
     ) -> None:
-        more: dict[str, Any] = {"max.poll.interval.ms": POLL_MS}
-        if clients == LIBRDKAFKA:
-            more["debug"] = "cgrp"
+        more: dict[str, Any] = {"debug": "cgrp"} if clients == LIBRDKAFKA else {}
         super().__init__(
             through,
             producers,
@@ -128,7 +134,6 @@ class Scene(World):
             patience=PATIENCE,
             session_timeout_ms=SESSION_MS,
             heartbeat_interval_ms=500,
-            more=more,
         )
         self.broker = broker
         self.began = time.time()
@@ -142,7 +147,7 @@ class Scene(World):
         self, *topics: str, instance: str = "", pattern: str | None = None, session_ms: int = SESSION_MS
     ) -> Member:
         """Starts a consumer, static if it has an instance id."""
-        more = self._more | {"session.timeout.ms": session_ms}
+        more = self._more | lasting(session_ms)
         static = {"group.instance.id": instance} if instance else {}
         return self.member(*topics, pattern=pattern, more=more | static)
 
@@ -261,14 +266,15 @@ class Recorder:
     def __enter__(self) -> str:
         command = [sys.executable, "-m", "rota", "record", f"--target={self.target}", f"--out={self.out}"]
         self._process = subprocess.Popen(
-            [*command, f"--port-file={self.port_file}", "--seconds=600"],
+            [*command, f"--port-file={self.port_file}", "--seconds=3600"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not self.port_file.exists() or not (text := self.port_file.read_text().strip()):
             if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
                 raise AssertionError(f"rota record: {self._process.communicate()[1].decode()}")
             time.sleep(0.05)
         return f"127.0.0.1:{text}"
@@ -278,13 +284,36 @@ class Recorder:
         self._process.communicate(timeout=30)
 
 
+class Lateness:
+    """How late a thread that sleeps is woken at most: by that much all that is timed may be late here."""
+
+    def __init__(self) -> None:
+        self.late = 0.0
+        self._over = threading.Event()
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Lateness:
+        self._watching.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._watching.join()
+
+    def _watch(self) -> None:
+        while not self._over.is_set():
+            due = time.monotonic() + 0.1
+            self._over.wait(0.1)
+            self.late = max(self.late, time.monotonic() - due)
+
+
 def played(night: Night, on: Broker, folder: Path, clients: str = LIBRDKAFKA) -> Left:
     """Plays a night on a broker that runs, into a folder. Errors: NotPlayable, AssertionError."""
     (folder / "clients").mkdir(parents=True)
     before = on.log.stat().st_size if on.log.exists() else 0
     recording = folder / "recording.jsonl"
     producers = Producers(on.address)
-    with Recorder(on.address, recording, folder / "port") as through:
+    with Lateness() as machine, Recorder(on.address, recording, folder / "port") as through:
         scene = Scene(on, through, producers, folder / "clients", clients)
         try:
             night.play(scene)
@@ -297,7 +326,7 @@ def played(night: Night, on: Broker, folder: Path, clients: str = LIBRDKAFKA) ->
             producers.close()
     (folder / "server.log").write_bytes(log)
     (folder / "port").unlink(missing_ok=True)
-    when = {"group": scene.group_id, "began": scene.began, "ended": ended}
+    when = {"group": scene.group_id, "began": scene.began, "ended": ended, "late": round(machine.late, 3)}
     (folder / LEFT).write_text(json.dumps(when), encoding="utf-8")
     return left(folder)
 
@@ -311,7 +340,7 @@ def left(folder: Path) -> Left:
         "frames": (folder / "recording.jsonl",),
         "offsets": (folder / "data",),
     }
-    return Left(when["group"], when["began"], when["ended"], sources)
+    return Left(when["group"], when["began"], when["ended"], sources, when.get("late", 0.0))
 
 
 def new_broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:

@@ -198,9 +198,10 @@ def subscription_changed(scene: Scene) -> None:
     scene.lone(*members)
 
 
-@night("metadata-changed", less=frozenset({"leader-rejoined", "rejoined-changed"}))
+@night("metadata-changed", less=frozenset({"leader-rejoined", "rejoined-changed", "subscription-changed"}))
 def topics_changed(scene: Scene) -> None:
-    """A topic is created that matches the subscriptions."""
+    """A topic is created that matches the subscriptions. To Java's consumers these have changed, as one says
+    that does not lead and is the first to see it."""
     scene.topic(PARTITIONS)
     members = [scene.client(pattern=f"^{scene.name('.*')}")]
     scene.settled(*members)

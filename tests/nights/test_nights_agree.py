@@ -8,7 +8,7 @@ import pytest
 
 from harness.nights import START, member
 from harness.nights import Night as Told
-from nights.agreement import LOG, OFFSETS, Account, Generation, Night, disagreements, rosters
+from nights.agreement import EDGE, LOG, OFFSETS, Account, Generation, Night, disagreements, rosters
 from nights.agreement import told as account
 from rota.history import Kind, Source
 
@@ -71,6 +71,15 @@ def changed(generation: int, **further: object) -> Account:
 def test_what_is_told_otherwise_is_found(generation: int, further: dict[str, object], words: str) -> None:
     (found,) = disagreements(night(offsets=changed(generation, **further)))
     assert words in found
+
+
+def test_a_machine_that_was_late_explains_so_many_seconds_and_no_more() -> None:
+    found = night(offsets=changed(3, at=START + 44))
+    assert disagreements(replace(found, edge=EDGE + 2.5)) == []
+    (words,) = disagreements(replace(found, edge=EDGE + 1.5))
+    assert "over at" in words
+    gone = night(offsets=changed(3, went={B: "it left"}))
+    assert disagreements(replace(gone, edge=60.0)) == disagreements(gone) != []
 
 
 def test_what_is_passed_over_is_found() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nights.judged import Judged, Verdict, table, verdict
-from nights.scenes import NIGHTS
+from nights.night import SESSION_MS, lasting
+from nights.scenes import LONG_SESSION_MS, NIGHTS
 from rota.explain.causes import CAUSES, UNKNOWN
 
 CRASH = next(one for one in NIGHTS if one.name == "crash")
@@ -17,6 +18,12 @@ def test_there_are_twenty_nights_and_their_causes_are_known() -> None:
     known = {cause.name for cause in (*CAUSES, UNKNOWN)}
     assert {name for one in NIGHTS for name in one.cause | one.less} <= known
     assert all(not one.cause & one.less for one in NIGHTS)
+
+
+@pytest.mark.parametrize("session_ms", [SESSION_MS, LONG_SESSION_MS])
+def test_librdkafka_takes_the_settings_of_every_night(session_ms: int) -> None:
+    consumer = pytest.importorskip("confluent_kafka").Consumer
+    consumer({"group.id": "orders", **lasting(session_ms)}).close()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,8 +14,12 @@ from harness import scenes
 from harness.recorded_frames import recorded
 from rota.cli.main import main
 from rota.history import line_of
+from rota.linearise.judgement import ALONE, Nearest
 from rota.mutants.core import core_bugs, planted
+from rota.validate.account import Account, Violation
 from rota.validate.audits import rules, table
+from rota.validate.page import IN_FULL, in_full, page
+from rota.validate.said import by_difference, near_in_brief
 
 PAGE = Path(__file__).parents[2] / "docs" / "validating.md"
 SETTINGS = [part for name, value in scenes.SETTINGS.items() for part in ("--set", f"{name}={value}")]
@@ -152,3 +157,40 @@ def test_what_tells_nothing_of_groups(tmp_path):
 )
 def test_what_cannot_be_asked(bad, arguments, words):
     assert words in run(bad, *arguments, code=2)
+
+
+def of_two_rules():
+    """What a page is made of that has more violations of one rule than are shown, and then one of another."""
+    account = Account()
+    many = ["join.barrier"] * (IN_FULL + 50)
+    for number, rule in enumerate((*many, "leave.member")):
+        account.violate(Violation(f"group-{number}", rule, "it is not so", f"night.jsonl#{number}"))
+    return account
+
+
+def test_the_first_violation_of_each_rule_is_shown_in_full():
+    account = of_two_rules()
+    shown = in_full(account)
+    assert len(shown) == IN_FULL
+    assert shown == sorted({*range(IN_FULL - 1), len(account.violations) - 1})
+
+
+def test_a_page_of_many_groups_begins_with_the_rules_and_leads_to_what_it_shows():
+    account = of_two_rules()
+    text = page(account, "night.jsonl")
+    first, second = text.index("<code>join.barrier</code></th>"), text.index("<code>leave.member</code></th>")
+    assert first < second < text.index("151 groups, and which rules each breaks")
+    linked = set(re.findall(r'href="#(violation-\d+)"', text))
+    assert linked <= set(re.findall(r'id="(violation-\d+)"', text))
+    assert f"violation-{len(account.violations)}" in linked
+    assert "51 more are in the tables alone" in text
+
+
+def test_what_was_possible_by_itself_is_told_after_what_differs():
+    alone = Nearest(("join.barrier",), "Stable", ())
+    differs = Nearest(("join.leader",), "Stable", (("leader", "b", "c"), ("metadata", bytes(50), b"")))
+    assert by_difference([alone, differs]) == [differs, alone]
+    assert near_in_brief(differs) == (
+        'leader "b", not "c", metadata 50 bytes, not b\'\' by join.leader (group Stable)'
+    )
+    assert ALONE in near_in_brief(alone)

@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
+from rota.clients.history import PATIENCE
 from rota.clients.members import MODULES
 from rota.clients.producers import Producers
 from rota.clients.scenarios import SCENARIOS
@@ -71,17 +73,20 @@ class Case:
         """To its end or to what goes wrong."""
         return self.perform(address, producers)
 
+    def world(self, address: str, producers: Producers, patience: float = PATIENCE, **settings: Any) -> World:
+        """Where its members are of the group's libraries."""
+        return World(address, producers, GROUPS[self.group], patience, **settings)
+
     def perform(self, address: str, producers: Producers, *patience: float) -> Played:
         """The same at another address, where a step may take so many seconds."""
         scenario = SCENARIOS[self.scenario]
-        if self.assignor == "cooperative-sticky" and KAFKA_PYTHON in GROUPS[self.group]:
+        if self.assignor == "cooperative-sticky" and KAFKA_PYTHON in GROUPS.get(self.group, ()):
             # kafka-python 3.0.12 rejoins once more when it sees fit, owns partitions meanwhile, and does not
             # commit them then, not even when it is closed: they are seen again.
             scenario = scenario.allowing("RebalanceInProgressError")
-        world = World(
+        world = self.world(
             address,
             producers,
-            GROUPS[self.group],
             *patience,
             assignor=self.assignor,
             commit_on_revoke=scenario.rules.commit_on_revoke,

@@ -272,7 +272,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "subscription-changed", "Subscription changed", needs(Sign.SUBSCRIPTION),
-        "the subscription of {who} changed",
+        "the subscription of {who} changed: to other topics, or other topics match its pattern",
         "join.changed-protocols",
         (COOPERATIVE, ("", "give all members one subscription before they are deployed")),
     ),

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rota.logs.events import listed_in
+
 
 class Said(StrEnum):
     """What a client gives as its reason to join or to leave."""
@@ -101,7 +103,10 @@ _TRIGGERS: tuple[tuple[str, Trigger], ...] = (
 TRIGGERS = tuple((re.compile(pattern, re.IGNORECASE), trigger) for pattern, trigger in _TRIGGERS)
 """Words of brokers → what began it; the first that is found counts."""
 
-REMOVED = re.compile(r"removing (?:member )?(?P<who>\S+) on (?:heartbeat|pending)", re.IGNORECASE)
+EXPIRED = re.compile(
+    r"removing member (?P<who>.+?) on heartbeat|removing (?P<listed>.+?) on pending", re.IGNORECASE
+)
+"""Words in which a member, or a list of them, stands between others."""
 
 
 def trigger_of(reason: str) -> tuple[Trigger, str]:
@@ -111,7 +116,9 @@ def trigger_of(reason: str) -> tuple[Trigger, str]:
     for pattern, trigger in TRIGGERS:
         if found := pattern.search(reason):
             named = [text for text in found.groupdict().values() if text]
-            removed = REMOVED.search(reason)
-            who = named[0] if named else removed["who"] if removed else ""
+            expired = EXPIRED.search(reason)
+            if not named and expired:
+                named = [expired["who"]] if expired["who"] else listed_in(expired["listed"])
+            who = next(iter(named), "")
             return trigger, who.strip("`'\"().,;[]")
     return UNTOLD, ""

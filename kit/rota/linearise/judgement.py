@@ -65,6 +65,10 @@ class OutOfTime:
         return f"{self.what} is {when} by {abs(self.seconds):.3f} s"
 
 
+ALONE = "this very answer, in no order with what else was said"
+"""What an answer is that was possible by itself, where others were not that were seen."""
+
+
 @dataclass(frozen=True)
 class Nearest:
     """An answer that was possible, by which rules. differs: field → (what was possible, what was seen)."""
@@ -78,7 +82,7 @@ class Nearest:
             f"{name} {in_words(wanted)}, not {in_words(seen)}" for name, wanted, seen in self.differs
         )
         by = f" by {', '.join(self.rules)}" if self.rules else ""
-        return f"{told or 'the same answer'}{by} (group {self.state})"
+        return f"{told or ALONE}{by} (group {self.state})"
 
 
 @dataclass(frozen=True)

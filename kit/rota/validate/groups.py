@@ -21,7 +21,7 @@ from rota.validate.account import Account, Violation
 from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.routing import FRAMES
-from rota.validate.said import Said, in_brief, said_by
+from rota.validate.said import Said, by_difference, in_brief, near_in_brief, said_by
 from rota.validate.settings import assumed_behind
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
@@ -369,7 +369,7 @@ class Watched:
             found.why,
             (lines or recent or ("",))[-1],
             tuple(dict.fromkeys((*lines[:1], *recent[-6:], *lines))),
-            nearest=tuple(map(str, found.nearest)),
+            nearest=tuple(map(near_in_brief, by_difference(found.nearest))),
             states=len(stretch.judge.run.before_last),
             said=self._said(at, lines),
             at=at,

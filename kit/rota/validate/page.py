@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +24,9 @@ ROOM = 3_000_000
 
 IN_FULL = 100
 """Violations that are shown one by one; of more only the table tells."""
+
+FEW = 20
+"""Rows of groups that stand open."""
 
 DRAWN = 12
 """Lines before a violation that are drawn; its table has them all."""
@@ -50,7 +54,9 @@ def page(account: Account, read: str) -> str:
         _facts(facts.items()),
         class_="top",
     )
-    inner = joined(_groups(account), joined(_violations(account)), _left(account), _assumed(account))
+    shown = in_full(account)
+    told = joined(_violations(account, shown))
+    inner = joined(_rules(account, shown), told, _left(account), _assumed(account))
     skip = element("a", "Skip to what was found", href="#found", class_="skip")
     body = joined(skip, head, element("main", inner, class_="accounts judged", id="found"))
     return document(f"rota: {verdict}", body, styles=[part("account.css"), part("judged.css")])
@@ -75,47 +81,92 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str | Markup]], label: 
     return element("div", table, class_="worst", tabindex="0", role="region", aria_label=label)
 
 
-def _groups(account: Account) -> Markup | None:
-    """Which groups break which rules, and where that is shown."""
-    if not account.violations:
+def _rules(account: Account, shown: Sequence[int]) -> Markup | None:
+    """Which rules are broken, in how many groups, and where that is shown first."""
+    numbers: dict[str, list[int]] = {}
+    for number, one in enumerate(account.violations):
+        numbers.setdefault(one.rule, []).append(number)
+    if not numbers:
         return None
+    rows = [
+        (
+            element("code", rule),
+            _title(rule),
+            f"{len(found):,}",
+            f"{len({account.violations[number].history for number in found}):,}",
+            _first(account, found, shown),
+        )
+        for rule, found in sorted(numbers.items(), key=lambda one: -len(one[1]))
+    ]
+    more = account.found - len(account.violations)
+    heads = ("rule", "what it says", "times", "groups", "first at")
+    return element(
+        "section",
+        element("h2", "Where the protocol was not kept"),
+        element("div", _table(heads, rows, "Rules"), class_="broken"),
+        element("p", f"{counted(more, 'violation')} more are not told.", class_="quiet") if more else None,
+        _groups(account, shown),
+    )
+
+
+def _title(rule: str) -> str:
+    known = RULES.get(rule)
+    return known.title if known is not None else ""
+
+
+def _groups(account: Account, shown: Sequence[int]) -> Markup:
+    """Which groups break which rules; folded where there are many."""
     numbers: dict[tuple[str, str], list[int]] = {}
     for number, one in enumerate(account.violations):
         numbers.setdefault((one.history, one.rule), []).append(number)
     rows = [
-        (group, element("code", rule), f"{len(found):,}", _first(account.violations[found[0]], found[0]))
+        (group, element("code", rule), f"{len(found):,}", _first(account, found, shown))
         for (group, rule), found in numbers.items()
     ]
-    more = account.found - len(account.violations)
-    return element(
-        "section",
-        element("h2", "Where the protocol was not kept"),
-        _table(("group", "rule", "times", "first at"), rows, "Groups and rules"),
-        element("p", f"{counted(more, 'violation')} more are not told.", class_="quiet") if more else None,
-    )
+    table = _table(("group", "rule", "times", "first at"), rows, "Groups and rules")
+    if len(rows) <= FEW:
+        return table
+    groups = counted(len({group for group, _ in numbers}), "group")
+    return element("details", element("summary", f"{groups}, and which rules each breaks"), table)
 
 
-def _first(one: Violation, number: int) -> Markup:
+def in_full(account: Account) -> list[int]:
+    """The violations that are shown one by one: of each rule the first, of each the second, and so on."""
+    turn: Counter[str] = Counter()
+    turns: list[tuple[int, int]] = []
+    for number, one in enumerate(account.violations):
+        turns.append((turn[one.rule], number))
+        turn[one.rule] += 1
+    return sorted(number for _, number in sorted(turns)[:IN_FULL])
+
+
+def _first(account: Account, found: Sequence[int], shown: Sequence[int]) -> Markup:
+    """Where the first of some violations is, and a way to the first that is shown."""
+    one = account.violations[found[0]]
     words = f"{_clock(one.at)} {one.line}".strip()
-    return (
-        element("a", words, href=f"#violation-{number + 1}") if number < IN_FULL else element("span", words)
-    )
+    there = next((number for number in found if number in shown), None)
+    return element("span", words) if there is None else element("a", words, href=f"#violation-{there + 1}")
 
 
 def _clock(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at, UTC).strftime(CLOCK)[:-3]
 
 
-def _violations(account: Account) -> Iterator[Markup]:
+def _violations(account: Account, shown: Sequence[int]) -> Iterator[Markup]:
     room = ROOM
-    for number, one in enumerate(account.violations[:IN_FULL], 1):
+    left = len(account.violations) - len(shown)
+    if left:
+        words = f"{len(shown):,} in full, of each rule the first; {left:,} more are in the tables alone."
+        yield element("p", words, class_="quiet")
+    for number in shown:
+        one = account.violations[number]
         chart = _chart(one) if one.said.lines and room > 0 else Markup()
         room -= len(chart)
-        yield _violation(one, number, chart)
+        yield _violation(one, number + 1, chart)
 
 
 def _violation(one: Violation, number: int, chart: Markup) -> Markup:
-    rule = RULES.get(one.rule)
+    title = _title(one.rule)
     lines = joined(_among([element("code", line) for line in one.lines or (one.line,)]))
     told: list[tuple[str, str | Markup]] = [
         ("asked", one.asked),
@@ -130,13 +181,13 @@ def _violation(one: Violation, number: int, chart: Markup) -> Markup:
         ),
     ]
     if len(one.nearest) > 1:
-        told.insert(3, ("or", joined(element("div", other) for other in one.nearest[1:3])))
+        told.insert(3, ("or", joined(_value(other, one, "other") for other in one.nearest[1:3])))
     label = f"violation-{number}"
     return element(
         "article",
         element("h2", element("code", one.rule), " in ", element("span", one.history), id=label),
         element("p", f"{_clock(one.at)} {one.line}".strip(), class_="at"),
-        element("p", f"{rule.title}") if rule is not None else None,
+        element("p", title) if title else None,
         _facts(told),
         element("h3", "What was said last") if one.said.lines else None,
         chart or None,

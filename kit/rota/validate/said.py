@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -13,7 +13,11 @@ from rota.generate.told import SILENCE, lines_of
 from rota.kernel.structs import Frozen
 from rota.linearise import Answered, Judgement
 from rota.linearise.ids import MARK
+from rota.linearise.judgement import ALONE, Nearest
 from rota.linearise.words import in_words
+
+MOST_BYTES = 40
+"""Of a value, that are shown."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +54,31 @@ def in_brief(found: Judgement, about: Callable[[int], str]) -> dict[str, str]:
     if not isinstance(found.at, Answered):
         return {}
     told = {"asked": about(found.at.number).partition("(")[2].removesuffix(")")}
-    if found.late or not found.nearest:
+    near = by_difference(found.nearest)
+    if found.late or not near or not near[0].differs:
         return told
-    differs = found.nearest[0].differs
+    differs = near[0].differs
     told["expected"] = ", ".join(f"{name} {_brief(wanted)}" for name, wanted, _ in differs)
     told["came"] = ", ".join(f"{name} {_brief(seen)}" for name, _, seen in differs)
     return told
 
 
+def by_difference(nearest: Sequence[Nearest]) -> list[Nearest]:
+    """Those first that name a difference: the others were possible by themselves, and say nothing of it."""
+    return sorted(nearest, key=lambda one: not one.differs)
+
+
+def near_in_brief(one: Nearest) -> str:
+    """An answer that was possible, and by which rules."""
+    told = ", ".join(f"{name} {_brief(wanted)}, not {_brief(seen)}" for name, wanted, seen in one.differs)
+    by = f" by {', '.join(one.rules)}" if one.rules else ""
+    return f"{told or ALONE}{by} (group {one.state})"
+
+
 def _brief(value: Any) -> str:
-    """A value of an answer; of several fields those that are not empty."""
+    """A value of an answer; of several fields those that are not empty, of many bytes their number."""
+    if isinstance(value, bytes) and len(value) > MOST_BYTES:
+        return f"{len(value)} bytes"
     if isinstance(value, Frozen):
         parts: Any = value
         told = ((one.name, getattr(parts, one.name)) for one in fields(parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rota.conformance.dialogues.transcript import with_names
 from rota.report.format import counted, wrapped
 from rota.validate.account import Account, Violation
 from rota.validate.audits import NEVER
@@ -48,9 +49,18 @@ def _compared(clusters: Clusters) -> Iterator[str]:
 def told(violation: Violation) -> Iterator[str]:
     """A violation in full: what, where, why, what was possible, what was said."""
     yield wrapped("violated: ", f"{violation.rule}, group {violation.history}, at {violation.line}")
-    yield wrapped(f"{INDENT}why: ", violation.why)
+    names = violation.said.names
+    if violation.expected:
+        for name, words in (
+            ("asked", violation.asked),
+            ("expected", violation.expected),
+            ("came", violation.came),
+        ):
+            yield wrapped(f"{INDENT}{name}: ", with_names(words, names))
+    else:
+        yield wrapped(f"{INDENT}why: ", violation.why)
     for one in violation.nearest[1:3]:
-        yield wrapped(f"{INDENT}or: ", one)
+        yield wrapped(f"{INDENT}or: ", with_names(one, names))
     if violation.states:
         states = counted(violation.states, "state")
         yield wrapped(f"{INDENT}before it: ", f"{states} in which the coordinator may have been")
