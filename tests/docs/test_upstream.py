@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.kept_server import KeptServer
+from rota.conformance.dialogues.script import Signal
 from rota.server import running
 
 FOLDER = Path(__file__).parents[2] / "docs" / "upstream"
@@ -48,3 +50,35 @@ def test_a_script_finds_what_kafka_does(name: str) -> None:
 def test_a_script_does_not_find_what_is_mended(name: str) -> None:
     with running({"group.initial.rebalance.delay.ms": 0}, profile="rota") as address:
         assert played(name, address, never=60) == "not reproduced"
+
+
+class Forgetful(KeptServer):
+    """It loses what it has stored when it is restarted, as a Kafka does that cannot read it."""
+
+    keeps = False
+
+
+@pytest.mark.parametrize(("kind", "said"), [(KeptServer, "not reproduced"), (Forgetful, "reproduced")])
+def test_a_script_finds_what_is_lost_with_a_restart(kind: type[KeptServer], said: str) -> None:
+    server = kind({"group.initial.rebalance.delay.ms": 0})
+    host, port = server.address
+    command = [
+        sys.executable,
+        "-u",
+        str(SCRIPT),
+        "unreadable-subscription",
+        f"{host}:{port}",
+        "--never",
+        "20",
+    ]
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as script:
+            assert script.stdout is not None
+            for line in script.stdout:
+                if line == "restart the broker now\n":
+                    server.end(server.address, Signal.TERM)
+                    server.start_again()
+                last = line
+    finally:
+        server.stop()
+    assert (last, script.returncode) == (f"{said}\n", 0 if said == "reproduced" else 1)
