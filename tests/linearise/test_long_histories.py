@@ -116,6 +116,16 @@ def test_an_answer_that_is_late_is_forgiven_though_no_order_can_be_tried_anew(se
         assert 0.5 < late_one.seconds < 1.0
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(1.9, Verdict.CONSISTENT), (5.0, Verdict.VIOLATED)])
+def test_after_a_late_answer_orders_that_were_not_tried_for_it_may_explain_what_comes(seconds, verdict):
+    """A heartbeat is taken a second after it was sent: the session of two seconds begins then, not before."""
+    told = Told().alone()
+    request = told.beats(0, "m")
+    told.quiet(1.5).beaten(request)
+    history = told.beaten(told.after(seconds).beats(0, "m")).history()
+    assert judge(history, Limits(forgives=2.0)).verdict is verdict
+
+
 def test_what_is_later_than_that_is_not_forgiven():
     judgement = judge(late(4.0).history(), Limits(forgives=2.0))
     assert judgement.verdict is Verdict.VIOLATED

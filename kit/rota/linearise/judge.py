@@ -102,13 +102,21 @@ class Judge:
     def size(self) -> int:
         """How many things are kept, beside what the spec was asked: it does not grow with the history."""
         kept = (self._waiting, self._events, self._since, self._apart, self._reached)
-        return sum(map(len, kept)) + self.run.size() + self._base.size() + self._next_base.size()
+        runs = (self.run, self._base, self._next_base)
+        return sum(map(len, kept)) + sum(run.size() for run in runs) + self._size_of_untried()
+
+    def _size_of_untried(self) -> int:
+        if self._untried is None:
+            return 0
+        base, before = self._untried
+        return base.size() + len(before)
 
     def _begin_again(self) -> None:
         """What lies before is not judged again."""
         self._base = self._next_base = self.run.copied(self._strict)
         self._events: list[Event] = []
         self._since: list[Event] = []
+        self._untried: tuple[Run, Sequence[Event]] | None = None
 
     def _forget(self) -> None:
         """Forget what is old: at least half of what is kept stays to be judged again."""
@@ -119,6 +127,7 @@ class Judge:
         self.run.forget()
         self._base, self._events = self._next_base, self._since
         self._next_base, self._since = self.run.copied(self._strict), []
+        self._untried = None
 
     def see(self, event: Event) -> None:
         """The next event."""
@@ -183,7 +192,7 @@ class Judge:
                 self.run = run
                 self._begin_again()
                 return True
-        return False
+        return self._otherwise()
 
     def _only_late(self, event: Quiet) -> bool:
         """Go on from the states that there were, where nothing but answers is late: no order is tried anew,
@@ -197,6 +206,28 @@ class Judge:
         if not found:
             return False
         self.late += _out_of_time(found)
+        base, before = self._untried or (self._base, ())
+        untried = (*before, *self._events, *self._since)
+        self._begin_again()
+        self._untried = (base, untried) if len(untried) <= 2 * self._limits.kept else None
+        return True
+
+    def _otherwise(self) -> bool:
+        """Go on with an order that was not tried when an answer was late, where one explains all since then.
+
+        Errors: UndecidedError, where there are too many.
+        """
+        if self._untried is None:
+            return False
+        base, before = self._untried
+        slack = self._strict.told + self._limits.forgives
+        run, events = base.copied(replace(self._strict, slack=slack)), (*before, *self._events, *self._since)
+        run.look_ahead(events)
+        if not all(run.see(event) for event in events):
+            return False
+        self.late += _out_of_time(run.states)
+        run.patience(self._strict)
+        self.run = run
         self._begin_again()
         return True
 
