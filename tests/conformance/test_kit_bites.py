@@ -50,9 +50,8 @@ def rebalancing_while_completing(original: Original) -> Original:
 
 
 def everyone_is_told(original: Original) -> Original:
-    def reply(group: Group, member: Any, with_members: bool = True) -> Any:
-        leader = group.members[group.leader or ""]
-        return replace(original(group, leader, with_members), member_id=member.member_id)
+    def reply(generation: rebalance.Generation, member_id: str) -> Any:
+        return replace(original(generation, generation.leader), member_id=member_id)
 
     return reply
 
@@ -79,7 +78,7 @@ def union(_original: Original) -> Original:
 
 
 def leaders_share(original: Original) -> Original:
-    return lambda group, member: original(group, group.members[group.leader])
+    return lambda group: lambda _: original(group)(group.members[group.leader].assignment)
 
 
 def type_for_good(original: Original) -> Original:
@@ -222,8 +221,8 @@ BUGS = [
     ),
     Bug(
         "list for everyone",
-        rebalance,
-        "generation_reply",
+        rebalance.Generation,
+        "reply",
         everyone_is_told,
         "join.next-generation.members-for-leader-only",
     ),
@@ -258,7 +257,7 @@ BUGS = [
     Bug(
         "the leader's share for all",
         sync,
-        "_assignment_reply",
+        "_assigned",
         leaders_share,
         "persistence.assignment-stored.own-share",
     ),

@@ -50,6 +50,13 @@ class Replies(Sequence[Answer]):
     def __iter__(self) -> Iterator[Answer]:
         return chain.from_iterable(self._parts)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether they are the same answers in the same order, settled in a step or made already."""
+        return isinstance(other, Replies | tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
     @overload
     def __getitem__(self, index: int) -> Answer: ...
 
