@@ -75,10 +75,7 @@ class Member:
     @property
     def protocol_names(self) -> tuple[str, ...]:
         """Names that it lists, in order of preference; one that is listed twice counts once."""
-        listed = self.protocols
-        if len(listed) == 1:
-            return (listed[0].name,)
-        return tuple(dict.fromkeys([protocol.name for protocol in listed]))
+        return tuple(dict.fromkeys([protocol.name for protocol in self.protocols]))
 
     def metadata(self, protocol_name: str) -> bytes:
         """Its metadata for a protocol that it lists."""
