@@ -187,10 +187,7 @@ class Judge:
             run = self._again(patience)
             late = () if run is None else _out_of_time(run.states)
             if run is not None and all(0 < one.seconds <= self._limits.forgives for one in late):
-                self.late += late
-                run.patience(self._strict)
-                self.run = run
-                self._begin_again()
+                self._go_on_from(run, late)
                 return True
         return self._otherwise()
 
@@ -225,11 +222,15 @@ class Judge:
         run.look_ahead(events)
         if not all(run.see(event) for event in events):
             return False
-        self.late += _out_of_time(run.states)
+        self._go_on_from(run, _out_of_time(run.states))
+        return True
+
+    def _go_on_from(self, run: Run, late: Sequence[OutOfTime]) -> None:
+        """Take a run for what happened; from now on nothing is forgiven in it."""
+        self.late += late
         run.patience(self._strict)
         self.run = run
         self._begin_again()
-        return True
 
     def _violated(self, event: Event) -> Judgement:
         if self.run.narrowed:
