@@ -47,16 +47,11 @@ Change = Callable[["Moves", Any, Client], Any]
 
 
 class Moves:
-    """Draws requests. number: of the next one; overlong: whether a consumer's metadata may announce more
-    topics than it has bytes.
-    """
+    """Draws requests. number: of the next one; overlong: whether metadata may announce more than they have."""
 
-    def __init__(
-        self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, overlong: bool = True
-    ) -> None:
+    def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, overlong: bool) -> None:
         self.rng, self.terms, self.cast, self.simulated = rng, terms, cast, simulated
-        self.overlong = overlong
-        self.number = 0
+        self.number, self.overlong = 0, overlong
 
     def polite(self, client: Client) -> Ask:
         """What a client does next that does everything right."""

@@ -14,7 +14,7 @@ What it cannot see:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
 from rota.linearise.answers import comparable, differences
@@ -92,7 +92,7 @@ class Judge:
 
     def size(self) -> int:
         """How many things are kept, beside what the spec was asked: it does not grow with the history."""
-        kept = (self._waiting, self._events, self._since, self._asked, self._reached)
+        kept: tuple[Sized, ...] = (self._waiting, self._events, self._since, self._asked, self._reached)
         runs = (self.run, self._base, self._next_base)
         return sum(map(len, kept)) + sum(run.size() for run in runs) + self._size_of_untried()
 
