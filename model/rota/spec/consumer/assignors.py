@@ -62,7 +62,7 @@ def uniform(asked: Asked, members: Sequence[str], topics: Sequence[str]) -> Assi
         given[name] |= set(kept)
         free += rest
         left = quota - len(kept)
-        if left and extra and extra <= len(members) - place - 1:
+        if left and _hands_back(extra, len(members) - place - 1):
             left -= 1
         elif extra:
             extra -= 1
@@ -72,6 +72,11 @@ def uniform(asked: Asked, members: Sequence[str], topics: Sequence[str]) -> Assi
         given[name] |= set(free[:left])
         del free[:left]
     return _frozen(given)
+
+
+def _hands_back(extra: int, others: int) -> bool:
+    """Whether a member may do without one more than the share: so many of those that follow can have it."""
+    return 0 < extra <= others
 
 
 def _kept(

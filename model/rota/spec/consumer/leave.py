@@ -26,14 +26,6 @@ def _leaves(call: Call) -> bool:
     return beat(call).member_epoch == LEAVE_EPOCH
 
 
-@rule("leave.unknown-group", source=SOURCE)
-def unknown_group(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
-    """Nobody leaves a group that is not there, or is a classic one."""
-    if not _leaves(call) or isinstance(group, ConsumerGroup):
-        return ()
-    return refused(group, call, ErrorCode.GROUP_ID_NOT_FOUND)
-
-
 @rule("leave.unknown-member", source=SOURCE)
 def unknown_member(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
     """Who is not in the group cannot leave it."""

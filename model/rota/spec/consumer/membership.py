@@ -34,7 +34,6 @@ HEARTBEAT_HANDLER = (
     "membership.regular-expression",
     "membership.loading",
     "membership.elsewhere",
-    "leave.unknown-group",
     "leave.unknown-member",
     "leave.member",
     "membership.unknown-group",
@@ -163,7 +162,7 @@ def elsewhere(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
 
 @rule("membership.unknown-group", source=GMM + "getOrMaybeCreateConsumerGroup")
 def unknown_group(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
-    """A group comes into being with a member that joins, not with one that believes to be in it."""
+    """A group comes into being with a member that joins, not with one that believes to be in it or leaves."""
     if group is not None or beat(call).member_epoch == JOIN_EPOCH:
         return ()
     return refused(group, call, ErrorCode.GROUP_ID_NOT_FOUND)
