@@ -12,7 +12,7 @@ from rota.spec.profiles import KAFKA_3, KAFKA_4
 
 
 def kept_alive_by(told, request):
-    """A member of a session of two seconds sends one more thing after 1.5 s; after another 1.5 s it is asked."""
+    """A member with a session of two seconds sends one thing after 1.5 s, a heartbeat after 1.5 s more."""
     told.alone().after(1.5)
     told.hears(request(told), committed())
     return told.after(1.5).beaten(told.beats(0, "m"), "UNKNOWN_MEMBER_ID").history()

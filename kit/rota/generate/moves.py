@@ -47,8 +47,8 @@ Change = Callable[["Moves", Any, Client], Any]
 
 
 class Moves:
-    """Draws requests. number: of the next one; overlong: whether a consumer's metadata may announce more topics
-    than it has bytes.
+    """Draws requests. number: of the next one; overlong: whether a consumer's metadata may announce more
+    topics than it has bytes.
     """
 
     def __init__(
