@@ -95,6 +95,10 @@ def assigned_only(spec: Any, group: Any, call: Any) -> Any:
     return (replace(step, group=group),)
 
 
+def not_found(spec: Any, group: Any, call: Any) -> Any:
+    return original("admin.delete-no-group")(spec, None, call)
+
+
 WRONG: dict[str, tuple[str, Callable[..., Any]]] = {
     "what is not said is forgotten": (
         "membership.fields",
@@ -183,6 +187,9 @@ WRONG: dict[str, tuple[str, Callable[..., Any]]] = {
         "offsets.delete",
         lambda *inputs: tuple(replace(one, forgets=None) for one in original("offsets.delete")(*inputs)),
     ),
+    "a fetch finds no group": ("offsets.fetch", not_found),
+    "old versions find no group": ("admin.describe-as-classic", not_found),
+    "a Heartbeat finds no group": ("admin.classic-other", not_found),
     "pending is not shown": ("admin.describe", assigned_only),
     "all are listed": (
         "admin.list",
@@ -212,8 +219,7 @@ def test_a_wrong_rule_is_found(mistake: str) -> None:
 
 
 def test_every_rule_has_a_mistake_that_is_found() -> None:
-    deciding = {slug for slug, one in CONSUMER_RULES.items() if one.decides}
-    assert deciding <= {slug for slug, _ in WRONG.values()}
+    assert {slug for slug, _ in WRONG.values()} | set(ACTING) == CONSUMER_RULES.keys()
 
 
 def no_owner_is_forgotten(group: Any, member_id: str, value: Any) -> Any:
