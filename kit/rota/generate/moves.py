@@ -47,7 +47,7 @@ Change = Callable[["Moves", Any, Client], Any]
 
 
 class Moves:
-    """Draws requests. number: of the next one; overlong: whether metadata may announce more than they have."""
+    """Draws requests. number: of the next one; overlong: whether metadata may announce more than is there."""
 
     def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, overlong: bool) -> None:
         self.rng, self.terms, self.cast, self.simulated = rng, terms, cast, simulated
