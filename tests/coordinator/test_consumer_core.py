@@ -235,6 +235,22 @@ def test_a_member_may_not_fill_the_memory() -> None:
     assert core.group_ids == ()
 
 
+def test_who_leaves_all_topics_is_written_anew_though_there_is_nothing_to_give_up() -> None:
+    core = GroupCoordinator(CoordinatorConfig(group_consumer_assignment_interval_ms=15_000), Clock())
+    core.see_topics(OneTopic())
+    settled(core, beat(core, "m1", 0))
+    settled(core, beat(core, "m2", 0))
+
+    def epochs() -> tuple[int, int, int]:
+        current = core.consumer_groups["g"].current["m2"]
+        return current.epoch, current.previous_epoch, int(current.state)
+
+    settled(core, beat(core, "m2", 2, subscribed_topic_names=("t", "u")))
+    assert epochs() == (2, 0, 0)
+    settled(core, beat(core, "m2", 2, subscribed_topic_names=()))
+    assert epochs() == (2, 2, 0)
+
+
 def test_static_members_and_regular_expressions_are_refused() -> None:
     for more in ({"instance_id": "i"}, {"subscribed_topic_regex": "t.*"}):
         effects = beat(coordinator(), "m1", 0, **more)

@@ -150,7 +150,7 @@ reconcile_ = reconcile.reconciled
 epoch_error_, remove_ = epochs.epoch_error, membership.remove
 
 SHORT = 6.0
-"""How long it is waited for what a bug keeps from happening: the longest wait is a session of four seconds."""
+"""How long it is waited for what a bug keeps from happening; the longest session is of four seconds."""
 
 BUGS = (
     Bug(

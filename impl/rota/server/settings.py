@@ -172,13 +172,12 @@ KNOWN: Mapping[str, Kind] = {
 """Kafka's name of each setting, and how its value is read."""
 
 
-def default(name: str) -> Value:
+def default(name: str) -> int | bool | str:
     """What a setting is if nothing is said."""
     settings, field_name = Settings(), _field(name)
     owner = settings if hasattr(settings, field_name) else settings.coordinator
     value = getattr(owner, field_name)
-    assert isinstance(value, int | str | tuple)
-    return value
+    return ",".join(value) if isinstance(value, tuple) else value
 
 
 def _field(name: str) -> str:

@@ -54,15 +54,18 @@ def _next(current: CurrentAssignment, goal: Goal, owned: Owned) -> CurrentAssign
 
 
 def _unsubscribed(current: CurrentAssignment, goal: Goal, owned: Owned) -> CurrentAssignment:
-    """The target has not been made anew; what the member no longer subscribes to goes nevertheless."""
+    """The target has not been made anew; what the member no longer subscribes to goes nevertheless.
+
+    Who leaves all topics is written anew even if there is nothing to give up.
+    """
     gone = {place: epoch for place, epoch in current.assigned.items() if place[0] not in goal.subscribed}
-    if not gone:
+    if not gone and (goal.subscribed or current.pending_revocation):
         return current
     keep = {place: epoch for place, epoch in current.assigned.items() if place not in gone}
     pending = {**current.pending_revocation, **gone}
-    if _owns(owned, pending):
+    if pending and _owns(owned, pending):
         return _moved(current, current.epoch, MemberState.UNREVOKED, keep, pending)
-    return _moved(current, current.epoch, MemberState.STABLE, keep, {})
+    return _moved(current, current.epoch, current.state, keep, {})
 
 
 def _owns(owned: Owned, places: Collection[Place]) -> bool:
