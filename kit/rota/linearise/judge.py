@@ -14,8 +14,8 @@ What it cannot see:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rota.linearise.answers import comparable, differences
 from rota.linearise.asked import Asked
@@ -99,15 +99,14 @@ class Judge:
     def _size_of_untried(self) -> int:
         if self._untried is None:
             return 0
-        base, before = self._untried
-        return base.size() + len(before)
+        return self._untried.base.size() + len(self._untried.events) + len(self._untried.until)
 
     def _begin_again(self) -> None:
         """What lies before is not judged again."""
         self._base = self._next_base = self.run.copied(self._strict)
         self._events: list[Event] = []
         self._since: list[Event] = []
-        self._untried: tuple[Run, Sequence[Event]] | None = None
+        self._untried: Untried | None = None
 
     def _forget(self) -> None:
         """Forget what is old: at least half of what is kept stays to be judged again."""
@@ -170,7 +169,7 @@ class Judge:
             if run is not None and all(0 < one.seconds <= self._limits.forgives for one in late):
                 self._go_on_from(run, late)
                 return True
-        return self._otherwise()
+        return self._otherwise(event.at)
 
     def _only_late(self, event: Quiet) -> bool:
         """Go on from the states that there were, where nothing but answers is late: no order is tried anew,
@@ -184,22 +183,34 @@ class Judge:
         if not found:
             return False
         self.late += _out_of_time(found)
-        base, before = self._untried or (self._base, ())
-        untried = (*before, *self._events, *self._since)
+        untried = (self._untried or Untried(self._base)).and_then((*self._events, *self._since))
+        until = self._forgiven_until(event.at)
         self._begin_again()
-        self._untried = (base, untried) if len(untried) <= 2 * self._limits.kept else None
+        if len(untried.events) <= 2 * self._limits.kept:
+            self._untried = replace(untried, until={**until, **untried.until})
         return True
 
-    def _otherwise(self) -> bool:
+    def _forgiven_until(self, at: float) -> dict[int, float]:
+        """The answers that are late in some state, and until when that is forgiven at most."""
+        until: dict[int, float] = {}
+        for state in self.run.states:
+            for number, late in self.run.overdue(state, at).items():
+                until[number] = max(until.get(number, at), at - late + self._limits.forgives)
+        return until
+
+    def _otherwise(self, at: float) -> bool:
         """Go on with an order that was not tried when an answer was late, where one explains all since then.
+        That it has not come by now, and is later than what is forgiven, no other order explains.
 
         Errors: UndecidedError, where there are too many.
         """
-        if self._untried is None:
+        untried = self._untried
+        if untried is None or any(
+            self.run.awaits(number) and at > until for number, until in untried.until.items()
+        ):
             return False
-        base, before = self._untried
-        slack = self._strict.told + self._limits.forgives
-        run, events = base.copied(replace(self._strict, slack=slack)), (*before, *self._events, *self._since)
+        events = untried.and_then((*self._events, *self._since)).events
+        run = untried.base.copied(replace(self._strict, slack=self._strict.told + self._limits.forgives))
         run.look_ahead(events)
         if not all(run.see(event) for event in events):
             return False
@@ -261,6 +272,21 @@ class Judge:
         for early in EARLY:
             if told_early < early <= self._limits.relaxed:
                 yield Patience(told, early, told, told_early)
+
+
+@dataclass(frozen=True)
+class Untried:
+    """Of what orders were not tried when an answer was late: base, where they begin; events, what was seen
+    since then; until: request → until when it is forgiven that its answer has not come.
+    """
+
+    base: Run
+    events: tuple[Event, ...] = ()
+    until: Mapping[int, float] = field(default_factory=dict)
+
+    def and_then(self, events: Sequence[Event]) -> Untried:
+        """With what was seen after it."""
+        return replace(self, events=(*self.events, *events))
 
 
 def _moments(path: Path | None) -> tuple[Moment, ...]:
