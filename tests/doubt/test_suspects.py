@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.seen_bugs import profile_for
-from harness.told import Told
+from harness.told import Told, committed, fetched
 from harness.walk_hunt import grounds
 from rota.doubt import suspects
 from rota.doubt.doubting import Doubting, _Doubted
@@ -55,6 +55,14 @@ def test_of_a_sound_coordinator_no_rule_is_suspected():
     found, _ = walked(Plan(plan.seed, plan.number, plan.steps[:4]), None, ground)
     assert found.verdict is Verdict.PASS
     assert suspects(found.played.history) == ()
+
+
+def test_a_mistake_in_what_leaves_expired_offsets_is_looked_into():
+    """The rule by which a look passes them over may be the one that is wrong: then none passes them over."""
+    history = Told(looks_every=2.0).alone(session=20_000)
+    history.hears(history.commits(0, "t", member=("m", 1), kept_ms=100), committed("t")).after(3.0)
+    history.hears(history.fetches(1, "t"), fetched(t=-1))
+    assert "offsets.stored" in {one.rule for one in suspects(history.history()) if one.whole}
 
 
 def test_what_says_more_is_likelier():

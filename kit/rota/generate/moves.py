@@ -47,10 +47,15 @@ Change = Callable[["Moves", Any, Client], Any]
 
 
 class Moves:
-    """Draws requests. number: of the next one."""
+    """Draws requests. number: of the next one; overlong: whether a consumer's metadata may announce more
+    topics than it has bytes.
+    """
 
-    def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated) -> None:
+    def __init__(
+        self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, overlong: bool = True
+    ) -> None:
         self.rng, self.terms, self.cast, self.simulated = rng, terms, cast, simulated
+        self.overlong = overlong
         self.number = 0
 
     def polite(self, client: Client) -> Ask:
@@ -309,7 +314,10 @@ def _protocols(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
 
 
 def _metadata(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
-    data = moves.rng.choice((b"", b"\xff\xff", b"m" * 300, b"\0\0" + b"x" * moves.number))
+    short, overlong = (b"", b"\xff\xff"), (b"m" * 300, b"\0\0" + b"x" * moves.number)
+    data = moves.rng.choice(short + overlong)
+    if data in overlong and not moves.overlong:
+        data = short[-1]
     return replace(request, protocols=tuple(replace(one, metadata=data) for one in request.protocols))
 
 

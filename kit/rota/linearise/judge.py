@@ -9,7 +9,7 @@ What it cannot see:
 - when offsets and groups expire, where nobody knows how often is looked for them: where they may have, what
   can only be so is undecided (`History.looks`);
 - the order of members and topics in lists, texts of errors, client ids and hosts;
-- the answer to FindCoordinator, which is about no group's state.
+- answers to what is about no group's state (see `rota.linearise.asked`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rota.linearise.answers import comparable, differences
+from rota.linearise.asked import Asked
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
 from rota.linearise.looks import Looks
 from rota.linearise.paths import Path, Patience, States
 from rota.linearise.run import Run, UndecidedError
 from rota.linearise.states import State
-from rota.spec import BrokerConfig, FindCoordinatorRequest, Profile
+from rota.spec import BrokerConfig, Profile
 
 MOST_NEAREST = 5
 """Answers that were possible and are told, at most."""
@@ -34,16 +35,6 @@ AGAIN = 400
 
 EARLY = (0.03, 0.1, 0.3, 1.0)
 """Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
-
-
-def without_searches(events: Sequence[Event]) -> list[Event]:
-    """Events that are about the group's state: what is asked of FindCoordinator is not."""
-    apart = {
-        event.number
-        for event in events
-        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest)
-    }
-    return [event for event in events if getattr(event, "number", None) not in apart]
 
 
 def judge(history: History, limits: Limits | None = None) -> Judgement:
@@ -89,7 +80,7 @@ class Judge:
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []
         self._begin_again()
-        self._apart: set[int] = set()
+        self._asked = Asked(profile)
         self._reached: set[tuple[str, str]] = set()
         if existed:
             self.found = Judgement(Verdict.UNDECIDED, why="the group may have been there before")
@@ -101,7 +92,7 @@ class Judge:
 
     def size(self) -> int:
         """How many things are kept, beside what the spec was asked: it does not grow with the history."""
-        kept = (self._waiting, self._events, self._since, self._apart, self._reached)
+        kept = (self._waiting, self._events, self._since, self._asked, self._reached)
         runs = (self.run, self._base, self._next_base)
         return sum(map(len, kept)) + sum(run.size() for run in runs) + self._size_of_untried()
 
@@ -141,7 +132,7 @@ class Judge:
 
     def _catch_up(self) -> None:
         waiting, self._waiting = self._waiting, []
-        events = [event for event in waiting if not self._is_apart(event)]
+        events = self._asked.of(waiting)
         self.run.look_ahead(events)
         for event in events:
             if self.found is None:
@@ -156,16 +147,6 @@ class Judge:
                 self.found = self._violated(event)
         except UndecidedError as why:
             self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
-
-    def _is_apart(self, event: Event) -> bool:
-        """Whether an event is about no group's state."""
-        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest):
-            self._apart.add(event.number)
-            return True
-        if isinstance(event, Answered) and event.number in self._apart:
-            self._apart.remove(event.number)
-            return True
-        return False
 
     def end(self) -> Judgement:
         """The history is over."""

@@ -79,7 +79,7 @@ def finds_from(spec: Spec, group: Group | None, offsets: Offsets) -> int | None:
         assert isinstance(word, Expire)
         for now_ms in (AT_ONCE, *expiries(offsets)):
             found = spec.offsets_expire(offsets, replace(word, now_ms=now_ms))
-            if any(step.line or step.removes_group for step in found):
+            if any(step.offsets != offsets or step.line or step.removes_group for step in found):
                 return now_ms
     return None
 
@@ -87,11 +87,13 @@ def finds_from(spec: Spec, group: Group | None, offsets: Offsets) -> int | None:
 def passes_from(spec: Spec, group: Group | None, offsets: Offsets) -> tuple[int, str] | None:
     """From which millisecond on a look leaves something that has expired as it is, and by which rule.
 
-    For a group in which `finds_from` has nothing.
+    For a group in which `finds_from` has nothing. None too where no rule says so: the one that should may be
+    in doubt.
     """
     if group is None or not (known := expiries(offsets)):
         return None
-    return known[0], spec.retention(group, RetentionCheck(AT_ONCE))[0].rules[-1]
+    rules = [slug for step in spec.retention(group, RetentionCheck(AT_ONCE)) for slug in step.rules]
+    return (known[0], rules[-1]) if rules else None
 
 
 def expiries(offsets: Offsets) -> Sequence[int]:
