@@ -214,8 +214,8 @@ def topics_changed(scene: Scene) -> None:
 
 @night("sync-timeout", "not-rejoined", less=GOES | COMES | frozenset({"lost-client"}))
 def leader_never_syncs(scene: Scene) -> None:
-    """The leader computes assignments for ever; its heartbeats go on. Java's consumer is answered no heartbeat
-    while it waits for its assignment, and joins again when its session is over: the leader does not."""
+    """The leader computes assignments for ever; its heartbeats go on. While Java's consumer waits for its
+    assignment no heartbeat of it is answered, and after its session it joins again: the leader does not."""
     topic = scene.topic(PARTITIONS)
     leader = scene.raw(topic)
     joined = leader.join(LONG_SESSION_MS)
