@@ -396,7 +396,7 @@ BUGS = [
     Bug(
         "groups with members deleted",
         admin,
-        "_deletion_error",
+        "deletion_error",
         without_check(68),
         "admin.delete-non-empty-group.stable",
     ),

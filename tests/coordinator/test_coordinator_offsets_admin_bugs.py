@@ -140,7 +140,7 @@ BUGS = {
         "groups_are_listed_by_state_and_type",
     ),
     "groups with members are deleted": (
-        (admin, "_deletion_error", lambda group: 0 if group else ErrorCode.GROUP_ID_NOT_FOUND),
+        (admin, "deletion_error", lambda group: 0 if group else ErrorCode.GROUP_ID_NOT_FOUND),
         "groups_are_deleted_while_nobody_is_in_them",
     ),
     "offsets outlive their group": (

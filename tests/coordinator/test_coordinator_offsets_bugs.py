@@ -75,8 +75,8 @@ def first_of_a_batch_wins(store, group_id, record, *_):
 
 def stable(value):
     """offset_fetch as if every request said this about stability."""
-    return lambda step, store, request, parked: FETCH(
-        step, store, replace(request, require_stable=value), parked
+    return lambda step, store, request, *rest: FETCH(
+        step, store, replace(request, require_stable=value), *rest
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -11,7 +12,7 @@ from rota.cli.errors import run
 from rota.cli.main import main
 from rota.generate.plan import Ask, Plan
 from rota.generate.player import Played
-from rota.generate.run import Failure, Tally
+from rota.generate.run import Failure, Tally, _explained
 from rota.generate.saved import path_of, read_saved, saved_text
 from rota.generate.verdicts import Verdict, Walked
 from rota.generate.walks import AT_ONCE
@@ -128,3 +129,16 @@ def test_many_causes_are_told_in_a_table_and_the_first_of_them_in_full():
     alone = "\n".join(seen(tally_of(fails[0]), failures[:1]).lines())
     assert " rule.0  walk " in alone
     assert "replay" not in alone
+
+
+def test_what_is_found_is_not_lost_where_rota_fails_to_explain_it():
+    """A defect of ours in the search for the cause is told, and the failure stands as it was met."""
+    told = []
+    failure = Failure(walked(1, Verdict.FAIL), ("1-1",))
+
+    async def explaining(failed, others):
+        raise IndexError("tuple index out of range")
+
+    assert asyncio.run(_explained(failure, [], explaining, told.append)) is failure
+    assert len(told) == 1
+    assert "IndexError" in told[0]

@@ -26,6 +26,7 @@ from rota.spec.offset_messages import (
     OffsetFetchRequest,
     TopicPartitions,
 )
+from rota.spec.profiles import KAFKA_3
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +104,15 @@ def test_what_is_changed_is_only_what_is_said():
     commit = twice().steps[0].request
     commit = replace(commit, topics=(replace(commit.topics[0], partitions=commit.topics[0].partitions[:1]),))
     assert all(odd_commit(rng, commit).group_id == GROUP for _ in range(20))
+
+
+def overlong(plans):
+    """Consumers' metadata in plans that announce more topics than they have bytes."""
+    asked = (step.request for plan in plans for step in plan.steps if isinstance(step, Ask))
+    joins = (one for one in asked if isinstance(one, JoinGroupRequest))
+    return [each for one in joins for each in one.protocols if each.metadata.startswith((b"mmm", b"\0\0x"))]
+
+
+def test_the_older_coordinator_is_spared_what_it_loses_a_group_by():
+    assert overlong(islice(Planner(5, TERMS, ROTA).plans(), 60))
+    assert not overlong(islice(Planner(5, TERMS, KAFKA_3).plans(), 60))

@@ -126,6 +126,15 @@ def test_after_a_late_answer_orders_that_were_not_tried_for_it_may_explain_what_
     assert judge(history, Limits(forgives=2.0)).verdict is verdict
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.4, Verdict.CONSISTENT), (2.0, Verdict.VIOLATED)])
+def test_no_other_order_explains_an_answer_that_never_comes(seconds, verdict):
+    """Nor is it taken for later and later, each time within what is forgiven."""
+    told = Told().alone()
+    told.beats(0, "m")
+    history = told.quiet(1.5).quiet(seconds).history()
+    assert judge(history, Limits(forgives=2.0)).verdict is verdict
+
+
 def test_what_is_later_than_that_is_not_forgiven():
     judgement = judge(late(4.0).history(), Limits(forgives=2.0))
     assert judgement.verdict is Verdict.VIOLATED

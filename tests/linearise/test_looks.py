@@ -16,6 +16,7 @@ from rota.linearise.times import Span
 from rota.mutants.core import CoreBug, planted
 from rota.spec import PROFILES, ROTA, ErrorCode, Timer
 from rota.spec.admin_messages import DescribeGroupsReply
+from rota.spec.profiles import KAFKA_3, KAFKA_4
 
 EVERY = 2.0
 PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
@@ -265,3 +266,12 @@ def _all():
     yield verdict(history.hears(history.describes(5), described("Empty"))), PASSES
     history = restarted(emptied(2.4, started=AT_0)).after(0.5)
     yield verdict(history.hears(history.describes(6), GONE)), FAILS
+
+
+@pytest.mark.parametrize("profile", [KAFKA_3, KAFKA_4], ids=lambda one: one.name)
+@pytest.mark.parametrize(("seconds", "wanted"), [(0.5, FAILS), (1.0 + EVERY + 0.5, PASSES)])
+def test_of_two_offsets_one_may_go(profile, seconds, wanted):
+    """The older coordinator waits for no tombstone, so nothing of it stands in the line for the log."""
+    history = committed(told(profile=profile, started=Span(-0.1, 0.0)), "s", kept_ms=1_000)
+    committed(history, "t").after(seconds)
+    assert verdict(fetched(history, "t", of=("s", "t"))) is wanted

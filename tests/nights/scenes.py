@@ -212,17 +212,19 @@ def topics_changed(scene: Scene) -> None:
     scene.lone(*members)
 
 
-@night("sync-timeout", less=GOES | COMES | frozenset({"lost-client"}))
+@night("sync-timeout", "not-rejoined", less=GOES | COMES | frozenset({"lost-client"}))
 def leader_never_syncs(scene: Scene) -> None:
-    """The leader computes assignments for ever; its heartbeats go on."""
+    """The leader computes assignments for ever; its heartbeats go on. While Java's consumer waits for its
+    assignment no heartbeat of it is answered, and after its session it joins again: the leader does not."""
     topic = scene.topic(PARTITIONS)
     leader = scene.raw(topic)
-    joined = leader.join()
+    joined = leader.join(LONG_SESSION_MS)
     assert joined["leader"] == leader.member
+    assert leader.sync() == 0
     scene.begins()
     follower = scene.client(topic)
     leader.heartbeats_until(27)
-    leader.join()
+    leader.join(LONG_SESSION_MS)
     leader.heartbeats_until(25)
     scene.settled(follower)
 

@@ -172,7 +172,8 @@ def test_settings_have_kafkas_names_and_defaults():
 def test_bad_values_are_refused_with_what_would_do(name):
     for value in ("", "x", "-2", "1.5", str(2**31)):
         with pytest.raises(
-            SettingsError, match=f"^{name} cannot be {value!r}; give (a whole number from|true or)"
+            SettingsError,
+            match=f"^{name} cannot be {value!r}; give (a whole number from|true or|uniform and|disabled:)",
         ):
             Settings.of({name: value})
 

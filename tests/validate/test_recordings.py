@@ -15,6 +15,7 @@ from harness.recorded_frames import recorded
 from rota.conformance.targets.target import DEFAULTS
 from rota.history import Kind
 from rota.mutants.core import core_bugs, planted
+from rota.record.dialogue import ANSWERED_AGAIN
 from rota.validate.account import Account
 from rota.validate.groups import BEFORE
 from rota.validate.recordings import Recordings
@@ -140,6 +141,18 @@ def test_a_frame_that_cannot_be_read_is_quarantined():
     account = judged(events, terms_of())
     assert account.quarantined == 1
     assert not account.found
+
+
+@pytest.mark.parametrize(("group", "violations"), [("", 1), ("another", 0)])
+def test_a_request_that_is_answered_twice_is_a_violation_where_its_group_is_asked_for(group, violations):
+    events = list(frames("sessions", "kafka-4.x"))
+    place = next(place for place, event in enumerate(events) if event.kind is Kind.RESPONSE)
+    again = replace(events[place], kind=Kind.UNREAD, reason=ANSWERED_AGAIN, origin="again#1")
+    text = {**again.data, "text": "JoinGroup v9"}
+    account = judged(
+        [*events[: place + 1], replace(again, data=text), *events[place + 1 :]], terms_of(group=group)
+    )
+    assert [(one.rule, one.line) for one in account.violations] == [("wire.answers", "again#1")] * violations
 
 
 def _fields(event):

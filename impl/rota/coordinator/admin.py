@@ -107,7 +107,7 @@ def delete_groups(
 
     (A broker answers all groups of the request with the log's error; here only those that the log refused.)
     """
-    deletion = Deletion(parked, {each: _deletion_error(groups.get(each)) for each in group_ids})
+    deletion = Deletion(parked, {each: deletion_error(groups.get(each)) for each in group_ids})
     for group_id, error_code in deletion.errors.items():
         if error_code == ErrorCode.NONE:
             deletion.unanswered += 1
@@ -115,7 +115,8 @@ def delete_groups(
     deletion.reply_if_done(step.reply)
 
 
-def _deletion_error(group: Group | None) -> int:
+def deletion_error(group: Group | None) -> int:
+    """Why a group cannot be deleted, or NONE; `group` is None if there is none of its id."""
     if group is None or group.state is GroupState.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NONE if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP

@@ -102,10 +102,12 @@ class DeleteGroupsReply:
 class GroupTombstone:
     """A group's last entry in the log: it ends, and with it all its offsets, which are named.
 
-    Those are in order of topic and partition; also such as the log has not answered yet.
+    Those are in order of topic and partition; also such as the log has not answered yet. `is_consumer`: it is
+    a group of the consumer protocol, whose records have other keys.
     """
 
     offsets: tuple[OffsetTombstone, ...] = ()
+    is_consumer: bool = False
 
 
 AdminReply = DescribeGroupsReply | ListGroupsReply | DeleteGroupsReply

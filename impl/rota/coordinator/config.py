@@ -66,6 +66,11 @@ class CoordinatorConfig:
     offset_metadata_max_bytes: how long an offset's metadata may be (in UTF-16 code units, as in a broker).
     group_members_max_bytes, members_max_bytes: what the members of one group, and of all, may take of memory.
     group_offsets_max_bytes, offsets_max_bytes: the same for offsets. A broker has none of these four.
+    group_consumer_session_timeout_ms, group_consumer_heartbeat_interval_ms: of members of the consumer
+    protocol, who cannot ask for others. group_consumer_assignment_interval_ms: the least time from one target
+    of such a group to the next. group_consumer_max_size: how many members it may have.
+    group_consumer_assignors: those that a broker has, the first is its own choice. Bounds of these three
+    times are bounds of what a group may have set for itself in a broker; here they only have to hold.
     mends: where it does better than a broker, which is nowhere if nothing is said.
     partition_of: in which partition of the log a group is. What the log answers counts in its order there.
 
@@ -83,13 +88,25 @@ class CoordinatorConfig:
     members_max_bytes: int = UNBOUNDED
     group_offsets_max_bytes: int = UNBOUNDED
     offsets_max_bytes: int = UNBOUNDED
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_assignment_interval_ms: int = 1_000
+    group_consumer_min_session_timeout_ms: int = 45_000
+    group_consumer_max_session_timeout_ms: int = 60_000
+    group_consumer_min_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_min_assignment_interval_ms: int = 0
+    group_consumer_max_assignment_interval_ms: int = 15_000
+    group_consumer_max_size: int = 2_147_483_647
+    group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
     mends: Mends = UNMENDED
     partition_of: Callable[[str], int] = field(default=one_partition, compare=False)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            if name not in ("mends", "partition_of") and getattr(self, name) < 0:
-                raise ConfigError(f"{name} is negative: {getattr(self, name)}")
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 0:
+                raise ConfigError(f"{name} is negative: {value}")
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise ConfigError(
                 f"group_min_session_timeout_ms {self.group_min_session_timeout_ms} is above "
@@ -97,3 +114,25 @@ class CoordinatorConfig:
             )
         if self.group_max_size < 1:
             raise ConfigError(f"group_max_size is below 1: {self.group_max_size}")
+        self._check_consumer()
+
+    def _check_consumer(self) -> None:
+        for name in ("session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms"):
+            low, value, high = (
+                getattr(self, f"group_consumer_{each}{name}") for each in ("min_", "", "max_")
+            )
+            if not low <= value <= high:
+                raise ConfigError(
+                    f"group_consumer_{name} {value} is not within group_consumer_min_{name} {low} and "
+                    f"group_consumer_max_{name} {high}"
+                )
+        if self.group_consumer_heartbeat_interval_ms >= self.group_consumer_session_timeout_ms:
+            raise ConfigError(
+                f"group_consumer_heartbeat_interval_ms {self.group_consumer_heartbeat_interval_ms} is not "
+                f"below group_consumer_session_timeout_ms {self.group_consumer_session_timeout_ms}"
+            )
+        if self.group_consumer_max_size < 1:
+            raise ConfigError(f"group_consumer_max_size is below 1: {self.group_consumer_max_size}")
+        if not self.group_consumer_assignors or set(self.group_consumer_assignors) - {"uniform", "range"}:
+            named = ", ".join(self.group_consumer_assignors)
+            raise ConfigError(f"group_consumer_assignors is {named!r}; there are uniform and range")

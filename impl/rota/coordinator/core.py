@@ -1,7 +1,6 @@
 """The coordinator as its caller sees it: requests, timers and the log's answers in, effects out."""
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 from rota.coordinator import (
     admin,
@@ -17,10 +16,16 @@ from rota.coordinator import (
     transactions,
 )
 from rota.coordinator.admin_messages import ListGroups
-from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.effects import Choices, Effects, GroupRecord, TimerId
+from rota.coordinator.consumer import admin as consumer_admin
+from rota.coordinator.consumer import loading as consumer_loading
+from rota.coordinator.consumer import membership
+from rota.coordinator.consumer import offsets as consumer_offsets
+from rota.coordinator.consumer import persistence as consumer_persistence
+from rota.coordinator.consumer.core import ConsumerGroupCoordinator
+from rota.coordinator.consumer.records import Entry
+from rota.coordinator.effects import Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
-from rota.coordinator.ledger import DeferredEvent, Ledger, Outstanding
+from rota.coordinator.ledger import DeferredEvent, Outstanding
 from rota.coordinator.memory import Memory
 from rota.coordinator.messages import (
     ErrorCode,
@@ -43,11 +48,10 @@ from rota.coordinator.offset_messages import (
 )
 from rota.coordinator.offset_store import OffsetStore
 from rota.coordinator.purgatory import ParkedRequest, Token
-from rota.coordinator.step import Step
 
 
-class GroupCoordinator:
-    """Kafka's group coordinator for the classic protocol: membership, offsets, groups' administration.
+class GroupCoordinator(ConsumerGroupCoordinator):
+    """Kafka's group coordinator: membership by both protocols, offsets, groups' administration.
 
     Follows the Java coordinator of Kafka 4.x.
 
@@ -56,15 +60,6 @@ class GroupCoordinator:
     may take many steps, and never comes for a parked request that a later one of the same member has
     replaced, nor for the parked SyncGroup of a member that was removed, unless `Mends` says so.
     """
-
-    def __init__(self, config: CoordinatorConfig, choices: Choices) -> None:
-        self._config = config
-        self._choices = choices
-        self._groups: dict[str, Group] = {}
-        self._offsets = OffsetStore()
-        self._ledger = Ledger()
-        self._memory = Memory()
-        self.groups: Mapping[str, Group] = MappingProxyType(self._groups)
 
     def join_group(
         self, request: JoinGroup, version: int, client_id: str | None, client_host: str, token: Token
@@ -77,11 +72,15 @@ class GroupCoordinator:
         error = join.request_error(self._config, request)
         if error != ErrorCode.NONE:
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
+        elif self._is_consumer(request.group_id, with_members=True):
+            step.reply(parked, JoinGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         elif request.member_id and request.group_id not in self._groups:
             step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id))
         elif error := self._memory_error(request, client_id or ""):
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
         else:
+            if self._is_consumer(request.group_id):
+                consumer_admin.give_way(step, self._hosted, request.group_id)
             is_new = request.group_id not in self._groups
             group = self._created(request.group_id) if is_new else self._groups[request.group_id]
             join.join_group(step, group, request, join.Joiner(parked, client_id or "", client_host))
@@ -122,6 +121,9 @@ class GroupCoordinator:
         step, parked = self._step(), ParkedRequest(token, version)
         if not request.group_id:
             step.reply(parked, LeaveGroupReply(ErrorCode.INVALID_GROUP_ID))
+        elif (hosted := self._hosted.by_id.get(request.group_id)) is not None:
+            identities = leave.identities_of(request, version)
+            membership.leave_group(step, self._hosted, hosted, identities, parked)
         else:
             identities = leave.identities_of(request, version)
             reply = leave.leave_group(step, self._groups.get(request.group_id), identities)
@@ -135,10 +137,18 @@ class GroupCoordinator:
         One from outside of group management creates an empty group. The empty group id is as good as any.
         """
         step, parked = self._step(), ParkedRequest(token, version)
-        error = offsets.commit_error(self._groups.get(request.group_id), request, version)
+        hosted = self._hosted.by_id.get(request.group_id)
+        if hosted is None:
+            error = offsets.commit_error(self._groups.get(request.group_id), request, version)
+        else:
+            about = self._config, self._hosted.topics, hosted
+            error = consumer_offsets.commit_error(*about, request, version)
         error = error or self._room_error(request)
         if error != ErrorCode.NONE:
             step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
+        elif hosted is not None:
+            reply, records = offsets.checked(step, request, timestamp_ms)
+            offsets.write(step, self._offsets, request.group_id, records, parked, reply)
         else:
             group = self._groups.get(request.group_id) or self._created(request.group_id)
             offsets.offset_commit(step, self._offsets, group, request, parked, timestamp_ms)
@@ -152,14 +162,20 @@ class GroupCoordinator:
         The caller has asked the transaction coordinator whether the producer may.
         """
         step, parked = self._step(), ParkedRequest(token, version)
-        error = transactions.commit_error(self._groups.get(request.group_id), request)
+        hosted = self._hosted.by_id.get(request.group_id)
+        if hosted is None:
+            error = transactions.commit_error(self._groups.get(request.group_id), request)
+        else:
+            about = self._config, self._hosted.topics, hosted
+            error = consumer_offsets.txn_commit_error(*about, request, version)
         error = error or self._room_error(request)
         if error != ErrorCode.NONE:
             plain = OffsetCommit(request.group_id, request.topics)
             step.reply(parked, OffsetCommitReply.to(plain, lambda _: error))
         else:
-            group = self._groups.get(request.group_id) or self._created(request.group_id)
-            transactions.txn_offset_commit(step, self._offsets, group, request, parked, timestamp_ms)
+            if hosted is None and request.group_id not in self._groups:
+                self._created(request.group_id)
+            transactions.txn_offset_commit(step, self._offsets, request, parked, timestamp_ms)
         return step.effects()
 
     def end_transaction(self, producer_id: int, is_commit: bool) -> Effects:
@@ -171,7 +187,14 @@ class GroupCoordinator:
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
         """OffsetFetch; a group that does not exist has no offsets."""
         step = self._step()
-        offsets.offset_fetch(step, self._offsets, request, ParkedRequest(token, version))
+        by_id = self._hosted.by_id
+        offsets.offset_fetch(
+            step,
+            self._offsets,
+            request,
+            ParkedRequest(token, version),
+            lambda asked: consumer_offsets.fetch_error(by_id.get(asked.group_id), asked),
+        )
         return step.effects()
 
     def offset_delete(
@@ -179,6 +202,11 @@ class GroupCoordinator:
     ) -> Effects:
         """OffsetDelete; `topics_of` reads a consumer's metadata. Answered when the log has answered."""
         step, parked = self._step(), ParkedRequest(token, version)
+        hosted = self._hosted.by_id.get(request.group_id)
+        if hosted is not None:
+            subscribers = hosted.subscribers
+            offsets.delete(step, self._offsets, request, parked, lambda topic: topic in subscribers)
+            return step.effects()
         group = self._groups.get(request.group_id)
         error = offsets.delete_error(group, request)
         if group is None or error != ErrorCode.NONE:
@@ -198,16 +226,14 @@ class GroupCoordinator:
     ) -> Effects:
         """ListGroups, in order of creation; or of these groups, as far as there are such."""
         step = self._step()
-        groups = self._groups
-        if group_ids is not None:
-            groups = {each: self._groups[each] for each in group_ids if each in self._groups}
-        step.reply(ParkedRequest(token, version), admin.list_groups(groups, request))
+        reply = consumer_admin.list_groups(self._hosted, request, group_ids)
+        step.reply(ParkedRequest(token, version), reply)
         return step.effects()
 
     def delete_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
         """DeleteGroups. Answered when the log has answered for every group that goes."""
         step = self._step()
-        admin.delete_groups(step, self._offsets, self._groups, group_ids, ParkedRequest(token, version))
+        consumer_admin.delete_groups(step, self._hosted, group_ids, ParkedRequest(token, version))
         return step.effects()
 
     def clean(
@@ -219,6 +245,10 @@ class GroupCoordinator:
         """
         step = self._step()
         expiry.clean(step, self._offsets, self._groups, now_ms, topics_of, group_ids)
+        for group_id in tuple(self._hosted.by_id if group_ids is None else group_ids):
+            hosted = self._hosted.by_id.get(group_id)
+            if hosted is not None:
+                consumer_admin.clean(step, self._hosted, hosted, now_ms)
         return step.effects()
 
     @property
@@ -230,7 +260,10 @@ class GroupCoordinator:
         """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown."""
         step = self._step()
         group = self._groups.get(timer_id.group_id)
-        if group is not None:
+        hosted = self._hosted.by_id.get(timer_id.group_id)
+        if hosted is not None:
+            membership.fire(step, self._hosted, hosted, timer_id)
+        elif group is not None:
             timers.fire(step, group, timer_id)
             self._weigh(timer_id.group_id)
         return step.effects()
@@ -248,6 +281,7 @@ class GroupCoordinator:
             entry.error_code = persistence.response_error(error_code)
             entry.in_doubt = error_code == ErrorCode.REQUEST_TIMED_OUT
             offsets.complete_deferred(step, self._offsets)
+            consumer_persistence.mend(step, self._hosted)
         else:
             persistence.appended(step, self._groups, entry, error_code)
             self._weigh(entry.group_id)
@@ -259,18 +293,23 @@ class GroupCoordinator:
         record: GroupRecord | None,
         offset_records: Iterable[OffsetRecord] = (),
         pending: Iterable[tuple[int, OffsetRecord]] = (),
+        entries: Iterable[Entry] | None = None,
     ) -> Effects:
         """The log has a group: its last record, None if there are only offsets of it, and those.
 
-        `pending`: offsets of transactions that have not ended, each with its producer's id.
+        `pending`: offsets of transactions that have not ended, each with its producer's id. `entries`: the
+        records of a group of the consumer protocol, which has none of the classic one.
 
         Raises ValueError if there is a group of that id.
         """
-        if group_id in self._groups:
+        if group_id in self._groups or group_id in self._hosted.by_id:
             raise ValueError(f"group {group_id!r} is loaded already")
         step = self._step()
-        self._groups[group_id] = loading.load(step, group_id, record)
-        self._weigh(group_id)
+        if entries is not None and record is None:
+            consumer_loading.load(step, self._hosted, group_id, entries)
+        else:
+            self._groups[group_id] = loading.load(step, group_id, record)
+            self._weigh(group_id)
         for offset_record in offset_records:
             self._offsets.apply(group_id, offset_record)
         for producer_id, offset_record in pending:
@@ -290,9 +329,12 @@ class GroupCoordinator:
         for group in self._groups.values():
             step.note("unloading", group)
             loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
+        for hosted in self._hosted.by_id.values():
+            consumer_loading.close(step, hosted)
         self._groups.clear()
         self._memory = Memory()
         self._offsets = OffsetStore()
+        self._hosted.unload(self._offsets)
         return step.effects()
 
     def _created(self, group_id: str) -> Group:
@@ -305,13 +347,10 @@ class GroupCoordinator:
         return join.memory_error(self._config, self._memory, group, request, client_id)
 
     def _room_error(self, request: OffsetCommit | TxnOffsetCommit) -> int:
-        group = self._groups.get(request.group_id)
-        return offsets.room_error(self._config, self._memory, self._offsets, group, request)
+        is_new = request.group_id not in self._groups and not self._is_consumer(request.group_id)
+        return offsets.room_error(self._config, self._memory, self._offsets, request, is_new)
 
     def _weigh(self, group_id: str) -> None:
         """What a group takes of memory is what it has now."""
         group = self._groups.get(group_id)
         self._memory.put(group_id, 0 if group is None else group.held)
-
-    def _step(self) -> Step:
-        return Step(self._config, self._choices, self._ledger, self._memory)

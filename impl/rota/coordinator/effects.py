@@ -8,14 +8,25 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from rota.coordinator.admin_messages import AdminReply, GroupTombstone
+from rota.coordinator.consumer.messages import ConsumerReply
+from rota.coordinator.consumer.records import ConsumerBatch
 from rota.coordinator.messages import MembershipReply
 from rota.coordinator.notices import Notice
 from rota.coordinator.offset_messages import OffsetBatch, OffsetReply, TransactionMarker
 from rota.coordinator.purgatory import Token
 from rota.coordinator.values import value
 
-Reply = MembershipReply | OffsetReply | AdminReply
-TimerKind = Literal["initial_join", "join", "sync", "session", "new_member", "pending"]
+Reply = MembershipReply | OffsetReply | AdminReply | ConsumerReply
+TimerKind = Literal[
+    "initial_join",
+    "join",
+    "sync",
+    "session",
+    "new_member",
+    "pending",
+    "consumer_session",
+    "consumer_rebalance",
+]
 
 
 class TimerId(NamedTuple):
@@ -24,7 +35,8 @@ class TimerId(NamedTuple):
     initial_join: end of the (extended) delay of a rebalance from Empty. join: end of any other join phase.
     sync: members that have not sent SyncGroup are out. pending: a pending member has not
     come back with its id in time. new_member: a new member has been parked for too long. session: a member
-    was not heard from for too long.
+    was not heard from for too long. consumer_session, consumer_rebalance: the same for a member of the
+    consumer protocol, and the time that it has to give up partitions.
     """
 
     kind: TimerKind
@@ -82,7 +94,7 @@ class Append:
 
     append_id: int
     group_id: str
-    record: GroupRecord | OffsetBatch | GroupTombstone | TransactionMarker
+    record: GroupRecord | OffsetBatch | GroupTombstone | TransactionMarker | ConsumerBatch
 
 
 class Effects(NamedTuple):

@@ -34,6 +34,7 @@ class ErrorCode:
     REBALANCE_IN_PROGRESS: Final = 27
     INVALID_COMMIT_OFFSET_SIZE: Final = 28
     UNSUPPORTED_VERSION: Final = 35
+    INVALID_REQUEST: Final = 42
     KAFKA_STORAGE_ERROR: Final = 56
     NON_EMPTY_GROUP: Final = 68
     GROUP_ID_NOT_FOUND: Final = 69
@@ -42,6 +43,9 @@ class ErrorCode:
     FENCED_INSTANCE_ID: Final = 82
     GROUP_SUBSCRIBED_TO_TOPIC: Final = 86
     UNSTABLE_OFFSET_COMMIT: Final = 88
+    FENCED_MEMBER_EPOCH: Final = 110
+    UNSUPPORTED_ASSIGNOR: Final = 112
+    STALE_MEMBER_EPOCH: Final = 113
 
 
 class JoinGroupProtocol(NamedTuple):

@@ -129,12 +129,13 @@ class OffsetFetchTopic:
 class OffsetFetchGroup:
     """What is asked of one group; null topics are all that it has offsets for.
 
-    The member id and epoch of version 9 are checked in groups of the newer consumer protocol only, and are
-    left out.
+    The member id and epoch of version 9 are checked in groups of the newer consumer protocol only.
     """
 
     group_id: str
     topics: tuple[OffsetFetchTopic, ...] | None
+    member_id: str | None = None
+    member_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)

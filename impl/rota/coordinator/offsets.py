@@ -72,16 +72,16 @@ def room_error(
     config: CoordinatorConfig,
     memory: Memory,
     store: OffsetStore,
-    group: Group | None,
     request: OffsetCommit | TxnOffsetCommit,
+    is_new: bool,
 ) -> int:
-    """Whether there is no memory for what a commit brings, or NONE; `group` is None if it is to be created.
+    """Whether there is no memory for what a commit brings, or NONE; `is_new`: its group is to be created.
 
     INVALID_COMMIT_OFFSET_SIZE if the group's offsets would be too large, COORDINATOR_NOT_AVAILABLE if those
     of all groups would be, or if they are too many. What takes the place of as much is always stored.
     """
     group_id = request.group_id
-    if group is None:
+    if is_new:
         limits = config.group_members_max_bytes, config.members_max_bytes
         error = memory.error(
             group_id, GROUP_BYTES + len(group_id), *limits, ErrorCode.INVALID_COMMIT_OFFSET_SIZE
@@ -154,8 +154,16 @@ def fail_deferred(step: Step, store: OffsetStore, error_code: int) -> None:
         entry.complete(step.reply, error_code)
 
 
-def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: ParkedRequest) -> None:
-    """Answer an OffsetFetch; neither the groups' state nor membership matters.
+def offset_fetch(
+    step: Step,
+    store: OffsetStore,
+    request: OffsetFetch,
+    parked: ParkedRequest,
+    error_of: Callable[[OffsetFetchGroup], int] = lambda asked: ErrorCode.NONE,
+) -> None:
+    """Answer an OffsetFetch; what is asked of a group fails as a whole if `error_of` says so.
+
+    The state of a classic group does not matter, nor does membership in it.
 
     One that asks for stable offsets is deferred behind all appends without an answer that are in a partition
     of its groups, as in the broker, in which only offsets of transactions are pending: their partitions get
@@ -163,7 +171,7 @@ def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: P
     """
 
     def answer(reply_to: ReplyTo, error_code: int) -> None:
-        reply_to(parked, _fetch_reply(store, request, error_code))
+        reply_to(parked, _fetch_reply(store, request, error_code, error_of))
 
     partitions = frozenset(step.config.partition_of(group_id) for group_id in _asked(request))
     if request.require_stable and store.deferred.waits(partitions):
@@ -192,7 +200,17 @@ def offset_delete(
     topics_of: TopicsOf,
 ) -> None:
     """Carry out an OffsetDelete that passed `delete_error`; topics that are subscribed to keep theirs."""
-    subscribed = is_subscribed(group, topics_of)
+    delete(step, store, request, parked, is_subscribed(group, topics_of))
+
+
+def delete(
+    step: Step,
+    store: OffsetStore,
+    request: OffsetDelete,
+    parked: ParkedRequest,
+    subscribed: Callable[[str], bool],
+) -> None:
+    """Delete the offsets that a request names, but for those of topics that are subscribed to."""
     reply = OffsetDeleteReply(
         topics=tuple(
             OffsetDeleteReplyTopic(
@@ -208,7 +226,7 @@ def offset_delete(
             for topic in request.topics
         )
     )
-    waits = store.deferred.waits((step.config.partition_of(group.group_id),))
+    waits = store.deferred.waits((step.config.partition_of(request.group_id),))
     tombstones = tuple(
         OffsetTombstone(topic.name, index)
         for topic in request.topics
@@ -216,10 +234,18 @@ def offset_delete(
         for index in topic.partition_indexes
         # Where a commit may not be answered yet, a tombstone that nothing needs does no harm.
         if waits
-        or store.get(group.group_id, topic.name, index) is not None
-        or store.is_pending(group.group_id, topic.name, index)
+        or store.get(request.group_id, topic.name, index) is not None
+        or store.is_pending(request.group_id, topic.name, index)
     )
-    write(step, store, group.group_id, tombstones, parked, reply)
+    write(step, store, request.group_id, tombstones, parked, reply)
+
+
+def topic_gone(step: Step, store: OffsetStore, topic: str) -> None:
+    """A topic is deleted, and with it what any group has committed of it."""
+    for group_id, topics in tuple(store.committed.items()):
+        if topic in topics:
+            tombstones = tuple(OffsetTombstone(topic, index) for index in sorted(topics[topic]))
+            remove(step, store, group_id, tombstones)
 
 
 def remove(step: Step, store: OffsetStore, group_id: str, tombstones: tuple[OffsetTombstone, ...]) -> None:
@@ -309,13 +335,16 @@ def _asked(request: OffsetFetch) -> Iterable[str]:
     return (asked.group_id for asked in request.groups) if request.groups else ("",)
 
 
-def _fetch_reply(store: OffsetStore, request: OffsetFetch, error_code: int) -> OffsetFetchReply:
-    if error_code != ErrorCode.NONE:
-        return OffsetFetchReply(
-            tuple(OffsetFetchReplyGroup(asked.group_id, (), error_code) for asked in request.groups)
-        )
-    stable = request.require_stable
-    return OffsetFetchReply(tuple(_group_reply(store, asked, stable) for asked in request.groups))
+def _fetch_reply(
+    store: OffsetStore, request: OffsetFetch, error_code: int, error_of: Callable[[OffsetFetchGroup], int]
+) -> OffsetFetchReply:
+    def reply(asked: OffsetFetchGroup) -> OffsetFetchReplyGroup:
+        error = error_code or error_of(asked)
+        if error != ErrorCode.NONE:
+            return OffsetFetchReplyGroup(asked.group_id, (), error)
+        return _group_reply(store, asked, request.require_stable)
+
+    return OffsetFetchReply(tuple(reply(asked) for asked in request.groups))
 
 
 def _group_reply(store: OffsetStore, asked: OffsetFetchGroup, stable: bool) -> OffsetFetchReplyGroup:

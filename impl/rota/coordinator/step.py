@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from rota.coordinator.admin_messages import GroupTombstone
 from rota.coordinator.config import CoordinatorConfig
+from rota.coordinator.consumer.records import ConsumerBatch
 from rota.coordinator.effects import (
     Append,
     Arm,
@@ -114,7 +115,10 @@ class Step:
             self.reply(parked, reply)
 
     def append_deferred(
-        self, group_id: str, record: OffsetBatch | GroupTombstone | TransactionMarker, entry: DeferredEvent
+        self,
+        group_id: str,
+        record: OffsetBatch | GroupTombstone | TransactionMarker | ConsumerBatch,
+        entry: DeferredEvent,
     ) -> None:
         """Append what is no group's state; the log's answer is kept in the event until it is completed."""
         self._appends.append(Append(self._ledger.open(entry), group_id, record))

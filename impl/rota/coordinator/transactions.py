@@ -39,7 +39,6 @@ def commit_error(group: Group | None, request: TxnOffsetCommit) -> int:
 def txn_offset_commit(
     step: Step,
     store: OffsetStore,
-    group: Group,
     request: TxnOffsetCommit,
     parked: ParkedRequest,
     timestamp_ms: int,
@@ -47,7 +46,7 @@ def txn_offset_commit(
     """Carry out a TxnOffsetCommit that passed `commit_error`. It is no sign of a member's life."""
     plain = OffsetCommit(request.group_id, request.topics)
     reply, records = offsets.checked(step, plain, timestamp_ms)
-    offsets.write(step, store, group.group_id, records, parked, reply, request.producer_id)
+    offsets.write(step, store, request.group_id, records, parked, reply, request.producer_id)
 
 
 def end(step: Step, store: OffsetStore, producer_id: int, is_commit: bool) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rota.log import consumer_records
+from rota.log.consumer_records import ConsumerRecord
 from rota.log.group_records import (
     GROUP_KEY,
     OFFSET_KEYS,
@@ -26,22 +28,26 @@ from rota.log.group_records import (
     split_offset_key,
 )
 from rota.log.raw_records import RawRecord, read_batch
+from rota.wire import WireError
 
 _OLD_OFFSET_KEY, _OFFSET_KEY = b"\0\0", b"\0\1"
-_KNOWN = tuple(version.to_bytes(2, "big") for version in (*OFFSET_KEYS, GROUP_KEY))
+_OF_CONSUMERS = tuple(version.to_bytes(2, "big") for version in consumer_records.KEYS)
+_KNOWN = (*(version.to_bytes(2, "big") for version in (*OFFSET_KEYS, GROUP_KEY)), *_OF_CONSUMERS)
 
 
 @dataclass(slots=True)
 class StoredGroup:
     """What the log has of a group: its last value, None if there are only offsets of it; its offsets.
 
-    `pending`: offsets of transactions that have not ended, with their producer's id.
+    `pending`: offsets of transactions that have not ended, with their producer's id. `consumer`: the records
+    of a group of the consumer protocol.
     """
 
     group_id: str
     value: GroupValue | None = None
     offsets: list[tuple[OffsetKey, OffsetValue]] = field(default_factory=list)
     pending: list[tuple[int, OffsetKey, OffsetValue]] = field(default_factory=list)
+    consumer: list[ConsumerRecord] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -129,6 +135,9 @@ class _Groups:
 
     def add(self, raw_key: bytes, raw_value: bytes, producer_id: int | None = None) -> None:
         """A record that counts, or belongs to the open transaction of a producer."""
+        if raw_key[:2] in _OF_CONSUMERS:
+            self._add_consumer(raw_key, raw_value)
+            return
         try:
             group, key = self._key(raw_key)
         except ValueError as error:
@@ -144,6 +153,14 @@ class _Groups:
                 group.pending.append((producer_id, key, value))
         elif isinstance(value, UnknownValue):
             self._unreadable.append(f"the value of {key}: {value.reason}")
+
+    def _add_consumer(self, raw_key: bytes, raw_value: bytes) -> None:
+        try:
+            record = consumer_records.decode(raw_key, raw_value)
+        except WireError as error:
+            self._unreadable.append(str(error))
+            return
+        self.groups.setdefault(record.group_id, StoredGroup(record.group_id)).consumer.append(record)
 
     def _key(self, raw_key: bytes) -> tuple[StoredGroup, OffsetKey | GroupKey]:
         """A key and its group. Errors: ValueError."""

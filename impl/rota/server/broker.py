@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
+from rota.server.alter_topics import CreatePartitions, DeleteTopics
 from rota.server.cluster import ApiRanges, Cluster
 from rota.server.connection import Connection
 from rota.server.context import RequestContext
@@ -130,6 +131,7 @@ class Server:
             self.turns,
             self._hooks.wall_clock,
         )
+        self.groups.core.see_topics(self.topics)
         if stored is not None:
             with without_collections():
                 await self.groups.load(stored.taken())
@@ -152,7 +154,9 @@ class Server:
         produce = Produce(self.topics, self._settings.message_max_bytes, fetches.appended)
         return {
             "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
+            "CreatePartitions": _answered(CreatePartitions(self.topics)),
             "CreateTopics": _answered(CreateTopics(self.topics, self._settings)),
+            "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "Fetch": fetches,
             "FindCoordinator": cluster.find_coordinators,
             "InitProducerId": _answered(ProducerIds()),

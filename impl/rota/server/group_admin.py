@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from rota.coordinator import Effects, GroupCoordinator, GroupState, ListGroups
+from rota.coordinator.consumer.group import ConsumerGroupState
 from rota.server.answers import Gathered, LongAnswer, as_body, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode
@@ -26,6 +27,8 @@ DELETED_AT_ONCE = 100
 
 LISTED_AT_ONCE = 200
 """How many groups are listed in one step, which is shorter than a turn: so many who list take turns."""
+
+_STATES = tuple(dict.fromkeys(str(state) for kind in (GroupState, ConsumerGroupState) for state in kind))
 
 _NO_ROOM = {
     "error_code": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -70,10 +73,10 @@ class GroupAdmin:
 
     def list(self, body: Body, context: RequestContext) -> Iterator[None]:
         """ListGroups; what is too much for an answer is left out, with a line in the log."""
-        states = _possible(body.get("states_filter", ()), tuple(GroupState))
-        types = _possible(body.get("types_filter", ()), ("classic",))
+        states = _possible(body.get("states_filter", ()), _STATES)
+        types = _possible(body.get("types_filter", ()), ("classic", "consumer"))
         answer = LongAnswer(context, "groups", {"error_code": ErrorCode.NONE})
-        for group_ids in slices(tuple(self._core.groups), LISTED_AT_ONCE):
+        for group_ids in slices(self._core.group_ids, LISTED_AT_ONCE):
             request = ListGroups(states, types)
             ((_, reply),) = self._core.list_groups(request, context.version, None, group_ids).replies
             listed = as_body(reply)["groups"]
@@ -99,7 +102,7 @@ class GroupAdmin:
 
     def clean(self, now_ms: int) -> Iterator[None]:
         """Removes offsets that have expired, and groups of no use."""
-        for group_ids in slices(tuple(self._core.groups), DELETED_AT_ONCE):
+        for group_ids in slices(self._core.group_ids, DELETED_AT_ONCE):
             self._do(self._core.clean(now_ms, subscribed_topics, group_ids))
             yield
 

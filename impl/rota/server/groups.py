@@ -39,6 +39,7 @@ from rota.coordinator import (
 )
 from rota.log.group_replay import StoredGroup
 from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, lists, slices
+from rota.server.consumer_groups import ConsumerGroups
 from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
@@ -54,6 +55,7 @@ from rota.server.offset_bodies import (
     subscribed_topics,
 )
 from rota.server.offset_parts import Room, is_long, parts_of, parts_of_fetch, whole, whole_fetch
+from rota.server.stored_consumers import entries_of_group
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers, wall_clock_ms
 from rota.server.turns import Turns
@@ -134,6 +136,7 @@ class GroupService:
         self._answers = Later(turns or Turns(loop))
         self._cleaner = Later(turns or Turns(loop))
         self._admin = GroupAdmin(self.core, self._do)
+        self._consumers = ConsumerGroups(self.core, self._do)
         self._clean_every = clean_every_ms / 1000
         self._cleaned_at = loop.time()
         self._cleaning = loop.call_at(loop.time() + self._clean_every, self._clean)
@@ -148,6 +151,8 @@ class GroupService:
             "DescribeGroups": self._admin.describe,
             "ListGroups": self._admin.list,
             "DeleteGroups": self._admin.delete,
+            "ConsumerGroupHeartbeat": self._consumers.heartbeat,
+            "ConsumerGroupDescribe": self._consumers.describe,
         }
 
     async def load(self, groups: Iterable[StoredGroup]) -> None:
@@ -156,7 +161,8 @@ class GroupService:
             record = None if group.value is None else group_record(group.value)
             offsets = (offset_record(*each) for each in group.offsets)
             pending = ((producer_id, offset_record(key, value)) for producer_id, key, value in group.pending)
-            self._do(self.core.load(group.group_id, record, offsets, pending))
+            entries = entries_of_group(group.consumer) if group.consumer else None
+            self._do(self.core.load(group.group_id, record, offsets, pending, entries))
             if count % GROUPS_AT_ONCE == 0:
                 await asyncio.sleep(0)
 
@@ -169,6 +175,10 @@ class GroupService:
         self._forgotten = self._last_append
         for group_id, record, offsets in groups:
             self._do(self.core.load(group_id, record, offsets))
+
+    def topic_gone(self, topic: str) -> None:
+        """A topic has been deleted."""
+        self._do(self.core.topic_gone(topic))
 
     def fire(self, timer_id: TimerId) -> None:
         """What a timer leads to happens now; it is not armed any more."""

@@ -33,8 +33,12 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "ApiVersions": FrameLimit(256 * _KIB, 1_000),
+    "ConsumerGroupDescribe": FrameLimit(4 * _MIB, 10_000),
+    "ConsumerGroupHeartbeat": FrameLimit(4 * _MIB, 25_000),
+    "CreatePartitions": FrameLimit(4 * _MIB, 25_000),
     "CreateTopics": FrameLimit(4 * _MIB, 25_000),
     "DeleteGroups": FrameLimit(4 * _MIB, 25_000),
+    "DeleteTopics": FrameLimit(4 * _MIB, 25_000),
     "DescribeGroups": FrameLimit(4 * _MIB, 10_000),
     "Fetch": FrameLimit(4 * _MIB, 25_000),
     "FindCoordinator": FrameLimit(4 * _MIB, 10_000),

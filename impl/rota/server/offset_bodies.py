@@ -221,7 +221,7 @@ def fetch_request(body: Body, version: int, topics: TopicResolver) -> Prepared[O
         return (yield from _fetch_by_id(body, topics))
     asked = []
     for each in body["groups"] if version >= BATCHED_SINCE else [body]:
-        asked.append((yield from _group(each["group_id"], each["topics"])))
+        asked.append((yield from _group(each, each["topics"])))
     request = OffsetFetch(tuple(asked), body.get("require_stable", False))
     return request, _as_it_is if version >= BATCHED_SINCE else _single_group
 
@@ -245,7 +245,7 @@ def _fetch_by_id(body: Body, topics: TopicResolver) -> Prepared[OffsetFetch]:
             names += [(_look_up(topics, topic["topic_id"])[0], topic) for topic in some]
             yield
         known = [{**topic, "name": name} for name, topic in names if name]
-        groups.append((yield from _group(group["group_id"], None if asked is None else known)))
+        groups.append((yield from _group(group, None if asked is None else known)))
         unknown.append([_unknown(topic) for name, topic in names if not name])
 
     def response(reply: Body) -> Body:
@@ -260,14 +260,15 @@ def _fetch_by_id(body: Body, topics: TopicResolver) -> Prepared[OffsetFetch]:
     return OffsetFetch(tuple(groups), body.get("require_stable", False)), response
 
 
-def _group(group_id: str, asked: Sequence[Body] | None) -> Generator[None, None, OffsetFetchGroup]:
+def _group(group: Body, asked: Sequence[Body] | None) -> Generator[None, None, OffsetFetchGroup]:
+    who = group.get("member_id"), group.get("member_epoch", -1)
     if asked is None:
-        return OffsetFetchGroup(group_id, None)
+        return OffsetFetchGroup(group["group_id"], None, *who)
     wanted: list[OffsetFetchTopic] = []
     for some in slices(asked, TOPICS_AT_ONCE):
         wanted += [OffsetFetchTopic(topic["name"], tuple(topic["partition_indexes"])) for topic in some]
         yield
-    return OffsetFetchGroup(group_id, tuple(wanted))
+    return OffsetFetchGroup(group["group_id"], tuple(wanted), *who)
 
 
 def _identified(answered: Sequence[Body], topics: TopicResolver) -> Iterator[Body]:

@@ -165,7 +165,7 @@ def _size(group: OffsetFetchGroup) -> int:
 def _parts_of_group(group: OffsetFetchGroup) -> list[OffsetFetchGroup]:
     if not group.topics:
         return [group]
-    return [OffsetFetchGroup(group.group_id, topics) for topics in _divided(group.topics)]
+    return [replace(group, topics=topics) for topics in _divided(group.topics)]
 
 
 def _divided(topics: tuple[Topic, ...]) -> list[tuple[Topic, ...]]:

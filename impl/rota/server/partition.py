@@ -80,6 +80,7 @@ class PartitionLog:
         self._retention_bytes = retention_bytes
         self._memory = memory
         self._producers = Producers()
+        self._is_gone = False
         self._batches: list[_Batch] = []
         self._last_offsets: list[int] = []
 
@@ -87,8 +88,10 @@ class PartitionLog:
         """Gives the batch the next offsets. One that its producer has sent before stays where it is.
 
         Errors: Refusal with INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, or POLICY_VIOLATION if the
-        server's memory is full.
+        server's memory is full, or UNKNOWN_TOPIC_OR_PARTITION if its topic has been deleted.
         """
+        if self._is_gone:
+            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic has been deleted")
         if info.producer_id >= 0:
             before = self._producers.duplicate(info)
             if before is not None:
@@ -124,6 +127,13 @@ class PartitionLog:
                 break
             found.append(data)
         return tuple(found), more
+
+    def clear(self) -> None:
+        """Its topic is deleted: nothing is in it any more, and nothing will be."""
+        self._is_gone = True
+        self._batches.clear()
+        self._last_offsets.clear()
+        self._count(-self.held)
 
     def size_since(self, offset: int) -> int:
         """How many bytes the batches have that were appended at that offset and behind it."""

@@ -34,6 +34,7 @@ _BY_PARTITION = {
 }
 
 _BY_NAME = {
+    "ConsumerGroupDescribe": ("group_ids", "groups", "group_id"),
     "DeleteGroups": ("groups_names", "results", "group_id"),
     "DescribeGroups": ("groups", "groups", "group_id"),
     "FindCoordinator": ("coordinator_keys", "coordinators", "key"),
@@ -41,6 +42,9 @@ _BY_NAME = {
 """API -> the names in its request, the array in its response, and what a name is called there."""
 
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
+_BY_ID_SINCE = 6
+"""First DeleteTopics version in which topics have ids."""
+
 _NO_OFFSET = {"committed_offset": -1, "committed_leader_epoch": -1}
 
 
@@ -57,6 +61,13 @@ def refused(name: str, version: int, body: Body, error_code: int) -> dict[str, A
     if name in ("CreateTopics", "Metadata"):
         topics = body["topics"] or ()
         return {"topics": [{**_topic(topic), "error_code": error_code} for topic in topics]}
+    if name == "CreatePartitions":
+        return {"results": [{**_topic(topic), "error_code": error_code} for topic in body["topics"]]}
+    if name == "DeleteTopics":
+        asked = (
+            body["topics"] if version >= _BY_ID_SINCE else [{"name": each} for each in body["topic_names"]]
+        )
+        return {"responses": [{**_topic(topic), "error_code": error_code} for topic in asked]}
     return {"error_code": error_code}
 
 

@@ -51,6 +51,7 @@ class Settings:
     are looked for every `offsets_retention_check_interval_ms`. `offsets_topic_num_partitions` and
     `offsets_topic_segment_bytes` are of the groups' log, if there is one. A connection without a request in
     flight and without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
+    `group_consumer_migration_policy` has one value.
 
     Defaults are Kafka's but for `log_retention_bytes` and `queued_max_request_bytes`, which have no bound
     there: here it is memory. So are MEMORY_LIMITS, which Kafka does not know.
@@ -58,12 +59,15 @@ class Settings:
 
     coordinator: CoordinatorConfig = field(
         default_factory=lambda: CoordinatorConfig(
-            mends=SERVED[USUAL], partition_of=_placed(PARTITIONS), **MEMORY_LIMITS
+            mends=SERVED[USUAL],
+            partition_of=_placed(PARTITIONS),
+            **MEMORY_LIMITS,  # type: ignore[arg-type]
         )
     )
     auto_create_topics_enable: bool = True
     connections_max_idle_ms: int = 600_000
     fetch_max_bytes: int = 57_671_680
+    group_consumer_migration_policy: str = "disabled"
     log_retention_bytes: int = 64 << 20
     max_connections: int = _INT_MAX
     message_max_bytes: int = 1_048_588
@@ -99,11 +103,14 @@ def _placed(partitions: int) -> Callable[[str], int]:
     return partial(partition_of, partitions=partitions)
 
 
+Value = int | bool | str | tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of value: how its text is read (ValueError or KeyError if it cannot be), and what to give."""
 
-    read: Callable[[str], int | bool]
+    read: Callable[[str], Value]
     what: str
 
 
@@ -117,12 +124,31 @@ def _integer(least: int, most: int = _INT_MAX) -> Kind:
     return Kind(read, f"a whole number from {least} to {most}")
 
 
+_ASSIGNORS = Kind(
+    lambda text: tuple(
+        {name: name for name in ("uniform", "range")}[each.strip()] for each in text.split(",")
+    ),
+    "uniform and range, or one of them, with a comma between; the first is the default",
+)
+_DISABLED = Kind(lambda text: {"disabled": "disabled"}[text.lower()], "disabled: rota migrates no groups")
 _BOOLEAN = Kind(lambda text: {"true": True, "false": False}[text.lower()], "true or false")
 
 KNOWN: Mapping[str, Kind] = {
     "auto.create.topics.enable": _BOOLEAN,
     "connections.max.idle.ms": _integer(-1),
     "fetch.max.bytes": _integer(1024),
+    "group.consumer.assignment.interval.ms": _integer(0),
+    "group.consumer.assignors": _ASSIGNORS,
+    "group.consumer.heartbeat.interval.ms": _integer(1),
+    "group.consumer.max.assignment.interval.ms": _integer(0),
+    "group.consumer.max.heartbeat.interval.ms": _integer(1),
+    "group.consumer.max.session.timeout.ms": _integer(1),
+    "group.consumer.max.size": _integer(1),
+    "group.consumer.migration.policy": _DISABLED,
+    "group.consumer.min.assignment.interval.ms": _integer(0),
+    "group.consumer.min.heartbeat.interval.ms": _integer(1),
+    "group.consumer.min.session.timeout.ms": _integer(1),
+    "group.consumer.session.timeout.ms": _integer(1),
     "group.initial.rebalance.delay.ms": _integer(0),
     "group.members.max.bytes": _integer(0),
     "group.offsets.max.bytes": _integer(0),
@@ -146,13 +172,12 @@ KNOWN: Mapping[str, Kind] = {
 """Kafka's name of each setting, and how its value is read."""
 
 
-def default(name: str) -> int | bool:
+def default(name: str) -> int | bool | str:
     """What a setting is if nothing is said."""
     settings, field_name = Settings(), _field(name)
     owner = settings if hasattr(settings, field_name) else settings.coordinator
     value = getattr(owner, field_name)
-    assert isinstance(value, int)
-    return value
+    return ",".join(value) if isinstance(value, tuple) else value
 
 
 def _field(name: str) -> str:
@@ -161,7 +186,7 @@ def _field(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _parse(name: str, value: object) -> int | bool:
+def _parse(name: str, value: object) -> Value:
     try:
         return KNOWN[name].read(str(value))
     except (ValueError, KeyError):

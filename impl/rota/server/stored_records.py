@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rota.coordinator import (
@@ -15,7 +15,10 @@ from rota.coordinator import (
     OffsetTombstone,
     TransactionMarker,
 )
+from rota.coordinator.consumer.records import CLASSIC, ConsumerBatch
+from rota.coordinator.consumer.records import Entry as ConsumerEntry
 from rota.coordinator.offset_messages import NO_PRODUCER_ID
+from rota.log import consumer_records
 from rota.log.group_records import (
     GROUP_VALUE,
     OFFSET_VALUE,
@@ -30,6 +33,7 @@ from rota.log.group_records import (
     encode_marker,
     encode_value,
 )
+from rota.server.stored_consumers import ENDED, record_of
 
 Entry = tuple[bytes, bytes | None]
 """A record's key and value, None for a tombstone."""
@@ -56,8 +60,20 @@ def entries_of(append: Append) -> Entries:
         return Entries(tuple(_offset_entry(group_id, each) for each in record.records), record.producer_id)
     if isinstance(record, GroupTombstone):
         offsets = (_offset_entry(group_id, each) for each in record.offsets)
+        if record.is_consumer:
+            return Entries((*offsets, *_consumer_entries(group_id, [(key, None) for key in ENDED])))
         return Entries((*offsets, (encode_key(GroupKey(group_id)), None)))
+    if isinstance(record, ConsumerBatch):
+        return Entries(tuple(_consumer_entries(group_id, record.entries)))
     return _marker(record)
+
+
+def _consumer_entries(group_id: str, entries: Iterable[ConsumerEntry]) -> Iterator[Entry]:
+    for key, value in entries:
+        if key == CLASSIC:
+            yield encode_key(GroupKey(group_id)), None
+        else:
+            yield consumer_records.encode(record_of(group_id, key, value))
 
 
 def _marker(record: TransactionMarker) -> Entries:

@@ -1,4 +1,4 @@
-"""The topics of a server: names, ids and partitions. They live as long as the server does."""
+"""The topics of a server: names, ids and partitions. None outlives the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class Topic:
 
 
 class Topics:
-    """All topics, in order of creation. `memory_bytes` bounds what all their records may take."""
+    """All topics, in order of creation. `memory_bytes` bounds what all their records may take.
+
+    `version` is one more after each change.
+    """
 
     def __init__(self, settings: Settings, memory_bytes: int = MEMORY_BYTES) -> None:
         self.memory = Memory(memory_bytes)
@@ -42,6 +45,7 @@ class Topics:
         self._by_id: dict[UUID, Topic] = {}
         self._metric_names: dict[str, str] = {}
         self._partitions = 0
+        self.version = 0
 
     def all(self) -> tuple[Topic, ...]:
         """Every topic."""
@@ -93,6 +97,10 @@ class Topics:
         if other is not None:
             text = f"topic name {name!r} collides with {other!r}: dots and underscores count as the same"
             raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+        self.check_room(partitions)
+
+    def check_room(self, partitions: int) -> None:
+        """Whether there can be so many partitions more. Errors: Refusal with POLICY_VIOLATION."""
         if self._partitions + partitions > MAX_PARTITIONS:
             text = f"rota has at most {MAX_PARTITIONS} partitions, {self._partitions} are there already"
             raise Refusal(ErrorCode.POLICY_VIOLATION, text)
@@ -100,11 +108,31 @@ class Topics:
     def create(self, name: str, partitions: int) -> Topic:
         """A new topic with so many partitions. Errors: as of `check`."""
         self.check(name, partitions)
-        logs = tuple(PartitionLog(self._retention_bytes, self.memory) for _ in range(partitions))
-        topic = self._by_name[name] = Topic(name, uuid4(), logs)
-        self._by_id[topic.topic_id] = topic
         self._metric_names[_metric_name(name)] = name
+        return self._put(Topic(name, uuid4(), self._logs(partitions)))
+
+    def grow(self, name: str, partitions: int) -> Topic:
+        """The topic with so many partitions, which are more than it has. Errors: as of `named`."""
+        topic = self.named(name)
+        more = self._logs(partitions - len(topic.partitions))
+        return self._put(Topic(name, topic.topic_id, (*topic.partitions, *more)))
+
+    def delete(self, topic: Topic) -> None:
+        """The topic is gone, and so are its records."""
+        del self._by_name[topic.name], self._by_id[topic.topic_id]
+        del self._metric_names[_metric_name(topic.name)]
+        self._partitions -= len(topic.partitions)
+        self.version += 1
+        for log in topic.partitions:
+            log.clear()
+
+    def _logs(self, partitions: int) -> tuple[PartitionLog, ...]:
         self._partitions += partitions
+        return tuple(PartitionLog(self._retention_bytes, self.memory) for _ in range(partitions))
+
+    def _put(self, topic: Topic) -> Topic:
+        self._by_name[topic.name] = self._by_id[topic.topic_id] = topic
+        self.version += 1
         return topic
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from rota.doubt.doubting import Doubting
 from rota.doubt.mistakes import LIBERAL, Doubt, likelihood
+from rota.linearise.asked import Asked
 from rota.linearise.history import Event, History
-from rota.linearise.judge import without_searches
 from rota.linearise.judgement import Limits
 from rota.linearise.paths import Patience
 from rota.linearise.run import Run, UndecidedError
@@ -106,7 +106,7 @@ def _best_of_each_rule(found: Iterable[Suspect]) -> list[Suspect]:
 
 def _with_others(one: Suspect, others: Sequence[History]) -> Suspect:
     def explains(history: History) -> bool:
-        events = without_searches(history.events)
+        events = Asked(history.profile).of(history.events)
         oracle = Doubting(history.config, history.profile, one.doubt, sound=not one.always)
         return _explained(_begun(history, events, oracle), events, 0) == len(events)
 
@@ -121,7 +121,7 @@ class _Runs:
     """
 
     def __init__(self, history: History, sound: Doubting) -> None:
-        self.events = without_searches(history.events)
+        self.events = Asked(history.profile).of(history.events)
         self._sound = sound
         self._patience = _patience(history)
         self._before: list[Run] = []

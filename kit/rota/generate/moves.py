@@ -47,11 +47,11 @@ Change = Callable[["Moves", Any, Client], Any]
 
 
 class Moves:
-    """Draws requests. number: of the next one."""
+    """Draws requests. number: of the next one; overlong: whether metadata may announce more than is there."""
 
-    def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated) -> None:
+    def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, overlong: bool) -> None:
         self.rng, self.terms, self.cast, self.simulated = rng, terms, cast, simulated
-        self.number = 0
+        self.number, self.overlong = 0, overlong
 
     def polite(self, client: Client) -> Ask:
         """What a client does next that does everything right."""
@@ -309,7 +309,10 @@ def _protocols(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
 
 
 def _metadata(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
-    data = moves.rng.choice((b"", b"\xff\xff", b"m" * 300, b"\0\0" + b"x" * moves.number))
+    short, overlong = (b"", b"\xff\xff"), (b"m" * 300, b"\0\0" + b"x" * moves.number)
+    data = moves.rng.choice(short + overlong)
+    if data in overlong and not moves.overlong:
+        data = short[-1]
     return replace(request, protocols=tuple(replace(one, metadata=data) for one in request.protocols))
 
 

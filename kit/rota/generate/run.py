@@ -250,8 +250,21 @@ async def _failures(
     for one, each in zip(shorter, most_met, strict=False):
         if over() or stopped():
             break
-        explained.append(replace(one, walked=await explaining(one.walked, [_shortest(each)])))
+        explained.append(await _explained(one, [_shortest(each)], explaining, tell))
     return [*explained, *shorter[len(explained) :], *map(_as_met, most_met[CAUSES:])]
+
+
+async def _explained(
+    failure: Failure, others: Sequence[Walked], explaining: Explaining, tell: Callable[[str], object]
+) -> Failure:
+    """The failure with the rules that may be its cause; as it is, where rota cannot look for them: what a run
+    has found is not lost by that.
+    """
+    try:
+        return replace(failure, walked=await explaining(failure.walked, others))
+    except Exception as error:
+        tell(f"no rules for {failure.walked.id}, since rota itself is wrong there (report it): {error!r}")
+        return failure
 
 
 def _shortest(walked: list[Walked]) -> Walked:

@@ -4,10 +4,9 @@
 that the spec allows.
 """
 
-from rota.linearise.history import Answered, Broken, Event, History, Quiet, Restarted, Sent
+from rota.linearise.history import Answered, Broken, Event, History, HistoryError, Quiet, Restarted, Sent
 from rota.linearise.judge import Judge, judge
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
-from rota.linearise.run import HistoryError
 
 __all__ = [
     "Answered",

@@ -16,6 +16,10 @@ from rota.spec.messages import Call, ReplyMessage
 from rota.spec.profiles import BrokerConfig, Profile
 
 
+class HistoryError(ValueError):
+    """A history that cannot be. The message says what is wrong with it, and where."""
+
+
 @frozen
 class Sent:
     """A request has left its client.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from rota.kernel import FrozenMap
 from rota.kernel.structs import Frozen, parts_of
+from rota.spec import Call, JoinGroupRequest
 
 T = TypeVar("T")
 
@@ -59,3 +60,8 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, frozenset):
         return frozenset(_renamed(part, names) for part in value)
     return value
+
+
+def asks_for_an_id(call: Call) -> bool:
+    """Whether whoever asks has no id yet and is given one."""
+    return isinstance(call.request, JoinGroupRequest) and not call.request.member_id

@@ -9,22 +9,23 @@ What it cannot see:
 - when offsets and groups expire, where nobody knows how often is looked for them: where they may have, what
   can only be so is undecided (`History.looks`);
 - the order of members and topics in lists, texts of errors, client ids and hosts;
-- the answer to FindCoordinator, which is about no group's state.
+- answers to what is about no group's state (see `rota.linearise.asked`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
 
 from rota.linearise.answers import comparable, differences
+from rota.linearise.asked import Asked
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
 from rota.linearise.looks import Looks
 from rota.linearise.paths import Path, Patience, States
 from rota.linearise.run import Run, UndecidedError
 from rota.linearise.states import State
-from rota.spec import BrokerConfig, FindCoordinatorRequest, Profile
+from rota.spec import BrokerConfig, Profile
 
 MOST_NEAREST = 5
 """Answers that were possible and are told, at most."""
@@ -34,16 +35,6 @@ AGAIN = 400
 
 EARLY = (0.03, 0.1, 0.3, 1.0)
 """Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
-
-
-def without_searches(events: Sequence[Event]) -> list[Event]:
-    """Events that are about the group's state: what is asked of FindCoordinator is not."""
-    apart = {
-        event.number
-        for event in events
-        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest)
-    }
-    return [event for event in events if getattr(event, "number", None) not in apart]
 
 
 def judge(history: History, limits: Limits | None = None) -> Judgement:
@@ -89,7 +80,7 @@ class Judge:
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []
         self._begin_again()
-        self._apart: set[int] = set()
+        self._asked = Asked(profile)
         self._reached: set[tuple[str, str]] = set()
         if existed:
             self.found = Judgement(Verdict.UNDECIDED, why="the group may have been there before")
@@ -101,22 +92,21 @@ class Judge:
 
     def size(self) -> int:
         """How many things are kept, beside what the spec was asked: it does not grow with the history."""
-        kept = (self._waiting, self._events, self._since, self._apart, self._reached)
+        kept: tuple[Sized, ...] = (self._waiting, self._events, self._since, self._asked, self._reached)
         runs = (self.run, self._base, self._next_base)
         return sum(map(len, kept)) + sum(run.size() for run in runs) + self._size_of_untried()
 
     def _size_of_untried(self) -> int:
         if self._untried is None:
             return 0
-        base, before = self._untried
-        return base.size() + len(before)
+        return self._untried.base.size() + len(self._untried.events) + len(self._untried.until)
 
     def _begin_again(self) -> None:
         """What lies before is not judged again."""
         self._base = self._next_base = self.run.copied(self._strict)
         self._events: list[Event] = []
         self._since: list[Event] = []
-        self._untried: tuple[Run, Sequence[Event]] | None = None
+        self._untried: Untried | None = None
 
     def _forget(self) -> None:
         """Forget what is old: at least half of what is kept stays to be judged again."""
@@ -142,7 +132,7 @@ class Judge:
 
     def _catch_up(self) -> None:
         waiting, self._waiting = self._waiting, []
-        events = [event for event in waiting if not self._is_apart(event)]
+        events = self._asked.of(waiting)
         self.run.look_ahead(events)
         for event in events:
             if self.found is None:
@@ -157,16 +147,6 @@ class Judge:
                 self.found = self._violated(event)
         except UndecidedError as why:
             self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
-
-    def _is_apart(self, event: Event) -> bool:
-        """Whether an event is about no group's state."""
-        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest):
-            self._apart.add(event.number)
-            return True
-        if isinstance(event, Answered) and event.number in self._apart:
-            self._apart.remove(event.number)
-            return True
-        return False
 
     def end(self) -> Judgement:
         """The history is over."""
@@ -189,7 +169,7 @@ class Judge:
             if run is not None and all(0 < one.seconds <= self._limits.forgives for one in late):
                 self._go_on_from(run, late)
                 return True
-        return self._otherwise()
+        return self._otherwise(event.at)
 
     def _only_late(self, event: Quiet) -> bool:
         """Go on from the states that there were, where nothing but answers is late: no order is tried anew,
@@ -203,22 +183,34 @@ class Judge:
         if not found:
             return False
         self.late += _out_of_time(found)
-        base, before = self._untried or (self._base, ())
-        untried = (*before, *self._events, *self._since)
+        untried = (self._untried or Untried(self._base)).and_then((*self._events, *self._since))
+        until = self._forgiven_until(event.at)
         self._begin_again()
-        self._untried = (base, untried) if len(untried) <= 2 * self._limits.kept else None
+        if len(untried.events) <= 2 * self._limits.kept:
+            self._untried = replace(untried, until={**until, **untried.until})
         return True
 
-    def _otherwise(self) -> bool:
+    def _forgiven_until(self, at: float) -> dict[int, float]:
+        """The answers that are late in some state, and until when that is forgiven at most."""
+        until: dict[int, float] = {}
+        for state in self.run.states:
+            for number, late in self.run.overdue(state, at).items():
+                until[number] = max(until.get(number, at), at - late + self._limits.forgives)
+        return until
+
+    def _otherwise(self, at: float) -> bool:
         """Go on with an order that was not tried when an answer was late, where one explains all since then.
+        That it has not come by now, and is later than what is forgiven, no other order explains.
 
         Errors: UndecidedError, where there are too many.
         """
-        if self._untried is None:
+        untried = self._untried
+        if untried is None or any(
+            self.run.awaits(number) and at > until for number, until in untried.until.items()
+        ):
             return False
-        base, before = self._untried
-        slack = self._strict.told + self._limits.forgives
-        run, events = base.copied(replace(self._strict, slack=slack)), (*before, *self._events, *self._since)
+        events = untried.and_then((*self._events, *self._since)).events
+        run = untried.base.copied(replace(self._strict, slack=self._strict.told + self._limits.forgives))
         run.look_ahead(events)
         if not all(run.see(event) for event in events):
             return False
@@ -280,6 +272,21 @@ class Judge:
         for early in EARLY:
             if told_early < early <= self._limits.relaxed:
                 yield Patience(told, early, told, told_early)
+
+
+@dataclass(frozen=True)
+class Untried:
+    """Of what orders were not tried when an answer was late: base, where they begin; events, what was seen
+    since then; until: request → until when it is forgiven that its answer has not come.
+    """
+
+    base: Run
+    events: tuple[Event, ...] = ()
+    until: Mapping[int, float] = field(default_factory=dict)
+
+    def and_then(self, events: Sequence[Event]) -> Untried:
+        """With what was seen after it."""
+        return replace(self, events=(*self.events, *events))
 
 
 def _moments(path: Path | None) -> tuple[Moment, ...]:

@@ -79,7 +79,7 @@ def finds_from(spec: Spec, group: Group | None, offsets: Offsets) -> int | None:
         assert isinstance(word, Expire)
         for now_ms in (AT_ONCE, *expiries(offsets)):
             found = spec.offsets_expire(offsets, replace(word, now_ms=now_ms))
-            if any(step.line or step.removes_group for step in found):
+            if any(step.offsets != offsets or step.line or step.removes_group for step in found):
                 return now_ms
     return None
 

@@ -14,8 +14,8 @@ from math import ceil, floor
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements, comparable
-from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
-from rota.linearise.ids import renamed, texts_in, unknown_id
+from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
+from rota.linearise.ids import asks_for_an_id, renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
 from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States
@@ -24,7 +24,7 @@ from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
 from rota.oracle.follow import Oracle
-from rota.spec import BrokerConfig, Call, JoinGroupReply, JoinGroupRequest, Profile
+from rota.spec import BrokerConfig, Call, JoinGroupReply, Profile
 from rota.spec.messages import ReplyMessage
 
 WIDTHS = (3, 1)
@@ -33,10 +33,6 @@ WIDTHS = (3, 1)
 
 class UndecidedError(Exception):
     """A cap is reached. The message says which."""
-
-
-class HistoryError(ValueError):
-    """A history that cannot be. The message says what is wrong with it, and where."""
 
 
 class Run:
@@ -140,7 +136,7 @@ class Run:
             sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
             if sent is not None:
                 call = sent.call
-                if _asks_for_an_id(call) and isinstance(reply, JoinGroupReply) and reply.member_id:
+                if asks_for_an_id(call) and isinstance(reply, JoinGroupReply) and reply.member_id:
                     names[unknown_id(event.number)] = self._ids[event.number] = reply.member_id
                     self._calls.pop(event.number, None)
         if names:
@@ -184,7 +180,7 @@ class Run:
         """A request with the id that it is given if it needs one."""
         if number not in self._calls:
             call = self.sent[number].call
-            name = self._ids.get(number, unknown_id(number)) if _asks_for_an_id(call) else ""
+            name = self._ids.get(number, unknown_id(number)) if asks_for_an_id(call) else ""
             now_ms = int(self.sent[number].at * 1000)
             self._calls[number] = replace(call, to=str(number), fresh_id=name, now_ms=now_ms)
         return self._calls[number]
@@ -229,14 +225,22 @@ class Run:
         """The states that owe nothing which must have come by now."""
         found: States = {}
         for state, path in self.states.items():
-            overdue = {
-                number: event.at - owed.by - self._patience.told
-                for number, owed in state.owed.items()
-                if self._is_next(number) and owed.by + self._patience.told < event.at
-            }
+            overdue = self.overdue(state, event.at)
             if all(late + self._patience.told <= self._patience.slack for late in overdue.values()):
                 found[state] = self._with_overdue(path, overdue, event.at, state.name)
         return found
+
+    def overdue(self, state: State, at: float) -> dict[int, float]:
+        """The requests whose answers a state owes though they must have come, and for how long already."""
+        return {
+            number: at - owed.by - self._patience.told
+            for number, owed in state.owed.items()
+            if self._is_next(number) and owed.by + self._patience.told < at
+        }
+
+    def awaits(self, number: int) -> bool:
+        """Whether the answer to a request may still come."""
+        return number not in self._seen and number not in self._steps.lost
 
     def _with_overdue(
         self, last: Path | None, overdue: Mapping[int, float], at: float, state: str
@@ -394,7 +398,3 @@ class Run:
         for number, owed in one.state.owed.items():
             if number not in state.owed:
                 self.gave.setdefault(number, {}).setdefault(owed.message, (one.rules, state.name))
-
-
-def _asks_for_an_id(call: Call) -> bool:
-    return isinstance(call.request, JoinGroupRequest) and not call.request.member_id

@@ -140,7 +140,8 @@ class Steps:
         for now_ms in moments(state.offsets, span, unsure):
             check = RetentionCheck(now_ms)
             for one in self._grouped(state, (group, check), partial(_looked, group, check), span):
-                if one.state.group != group or one.state.line != state.line:
+                after, before = ((each.group, each.line, each.offsets) for each in (one.state, state))
+                if after != before:
                     yield one
 
     def restart(self, state: State, span: Span) -> Iterator[Taken]:

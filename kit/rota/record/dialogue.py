@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,6 +31,10 @@ _HEAD = struct.Struct(">hhi")
 _CORRELATION = struct.Struct(">i")
 _KEYS, _VERSIONS = range(1000), range(32)
 _MOST_WAITING = 10_000
+_MOST_ANSWERED = 100
+
+ANSWERED_AGAIN = "another answer to a request that was answered"
+"""The reason why a frame is not read that answers what the last hundred answers have answered."""
 
 Now = Callable[[], tuple[float | None, str]]
 """When and where what is told next was seen."""
@@ -87,6 +91,7 @@ class Dialogue:
         self._broker = f"{self._shown(broker[0])}:{broker[1]}"
         self._waiting: dict[int, deque[Asked]] = {}
         self._unanswered: deque[Asked] = deque()
+        self._answered: OrderedDict[int, Asked] = OrderedDict()
         self._order = 0
         self._tokens: int | None = None
         self._told: set[str] = set()
@@ -137,6 +142,8 @@ class Dialogue:
         if asked is None:
             if self._tokens:
                 self._tokens -= 1
+            elif again := self._answered_again(head):
+                self._unread(again, ANSWERED_AGAIN)
             else:
                 self._unread_once(None, "an answer to no request that was seen")
             return None
@@ -165,6 +172,7 @@ class Dialogue:
     def gap(self, reason: str) -> None:
         """Frames are missing, from here to what is seen next."""
         self._counted.gaps += 1
+        self._answered.clear()
         self._tell(Kind.GAP, {}, reason=reason)
 
     def closed(self, reason: str = "") -> None:
@@ -189,6 +197,7 @@ class Dialogue:
                 waiting[-1] = asked
             return
         self._waiting.setdefault(asked.correlation, deque()).append(asked)
+        self._answered.pop(asked.correlation, None)
         if asked.key == PRODUCE:
             # acks=0 is never answered; whether it was that, an answer to something later tells.
             self._unanswered.append(asked)
@@ -207,7 +216,17 @@ class Dialogue:
             del self._waiting[correlation]
         while self._unanswered and self._unanswered[0].order <= first.order:
             self._forget(self._unanswered.popleft())
+        self._answered[correlation] = first
+        if len(self._answered) > _MOST_ANSWERED:
+            self._answered.popitem(last=False)
         return first
+
+    def _answered_again(self, head: bytes) -> Asked | None:
+        """What an answer answers a second time, if that is recorded."""
+        if len(head) < RESPONSE_HEAD:
+            return None
+        again = self._answered.get(_CORRELATION.unpack_from(head)[0])
+        return again if again and again.recorded else None
 
     def _forget(self, asked: Asked) -> None:
         left = self._waiting.get(asked.correlation)

@@ -124,7 +124,9 @@ class Watched:
             refuse_in_any_state(reply if self._left_out.get(number) == OFFSETS else None)
         except NotInTheSpec as odd:
             self._closed(asked, at, body, origin)
-            self._odd(asked, str(odd), at, weight, origin)
+            self._left_out.pop(number, None)
+            whose = f"the answer to {asked.api} v{asked.version} of {asked.client}"
+            self.odd(f"{whose} says {odd}, which no rule gives", at, weight, (asked.origin, origin))
             return
         self._closed(asked, at, body, origin)
         if self._has_moved(asked, codes):
@@ -344,15 +346,11 @@ class Watched:
                 self._lose("a request was refused before a coordinator was asked, and late")
             self._account.leave(why, FRAMES, weight + (own or 0), self.group)
 
-    def _odd(self, asked: Asked, why: str, at: float, weight: int, origin: str) -> None:
-        """An answer that no rule can give."""
+    def odd(self, told: str, at: float, weight: int, lines: tuple[str, ...]) -> None:
+        """An answer has come that no rule can give."""
         self._account.judge(self.group, weight)
-        told = f"the answer to {asked.api} v{asked.version} of {asked.client} says {why}, which no rule gives"
-        lines = (asked.origin, origin)
-        self._account.violate(
-            Violation(self.group, WIRE, told, origin, lines, said=self._said(at, lines), at=at)
-        )
-        self._left_out.pop(asked.number, None)
+        said = self._said(at, lines)
+        self._account.violate(Violation(self.group, WIRE, told, lines[-1], lines, said=said, at=at))
         if self._stretch is not None:
             self._abandon(AFTER)
         self._why, self._cause = AFTER, ""

@@ -31,6 +31,9 @@ class Frames:
         """What an event means for the group. now: the time of its moment."""
         if told.part is Part.LOST:
             self._lost(told.connection, told.cause)
+        elif told.part is Part.ANSWERED_AGAIN:
+            whose = f"{event.data['text']} of {event.client or told.connection}"
+            self.watched.odd(f"{whose} is answered again", now, told.weight, (event.origin,))
         elif told.part is Part.ENDED:
             self._open.pop(told.connection, None)
             number = self._connections.pop(told.connection, None)
@@ -99,7 +102,7 @@ class Recordings:
         if self._began is None:
             self._began = self._now
         for told in self._router.take(event, self._now):
-            if told.part in (Part.ASKED, Part.ANSWERED):
+            if told.part in (Part.ASKED, Part.ANSWERED, Part.ANSWERED_AGAIN):
                 self._watched(told.group).take(told, event, self._now)
             else:
                 there = [self._groups[told.group]] if told.group in self._groups else []

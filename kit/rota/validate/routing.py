@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from rota.history import Event, Kind
 from rota.history.pairs import connection_of
+from rota.record.dialogue import ANSWERED_AGAIN
 from rota.spec.messages import Request
 from rota.validate.account import Account
 from rota.validate.frames import OF_GROUPS, pieces_of, values_of
@@ -39,6 +40,7 @@ class Part(StrEnum):
 
     ASKED = "asked"
     ANSWERED = "answered"
+    ANSWERED_AGAIN = "answered-again"
     ENDED = "ended"
     LOST = "lost"
 
@@ -142,6 +144,8 @@ class Router:
                 told = [Told(Part.ENDED, group, connection=name) for group in ended.groups]
         elif event.kind is Kind.GAP:
             told = self._lost(event, f"frames are missing: {event.reason or 'a gap'}")
+        elif event.reason == ANSWERED_AGAIN and event.group and self._terms.group in ("", event.group):
+            return [Told(Part.ANSWERED_AGAIN, event.group, 1, connection_of(event))]
         elif event.kind is Kind.UNREAD and event.data.get("connection") is not None:
             self._account.quarantine("")
             return self._lost(event, UNREADABLE)

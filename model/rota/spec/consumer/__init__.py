@@ -1,6 +1,6 @@
-"""The consumer protocol (KIP-848): so far how a member is led from what it has to what it shall have.
+"""The consumer protocol (KIP-848): a group machine with rules of its own, in `handlers.CONSUMER_RULES`.
 
-No system uses it yet: it has no rules in the table of rules, and no profile speaks it.
+No system explores it yet: its rules are not in the table of `rota.spec.RULES`, and no profile speaks it.
 """
 
 from rota.spec.consumer.reconcile import TABLE, reconcile, steps

@@ -1,0 +1,257 @@
+"""The coordinator's part of the consumer protocol where no broker is needed: the log refuses, or is read."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rota.coordinator import (
+    Append,
+    Arm,
+    CoordinatorConfig,
+    Effects,
+    ErrorCode,
+    GroupCoordinator,
+    LeaveGroup,
+    MemberIdentity,
+    OffsetCommit,
+    OffsetCommitPartition,
+    OffsetCommitTopic,
+    TimerId,
+)
+from rota.coordinator.consumer.messages import ConsumerGroupHeartbeat, TopicPartitions
+from rota.coordinator.consumer.records import ConsumerBatch, Entry
+
+T = UUID(int=1)
+SESSION = "consumer_session"
+
+
+class OneTopic:
+    """A cluster with the topic t."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        self.partitions = partitions
+        self.version = 1
+
+    def id_of(self, name: str) -> UUID | None:
+        return T if name == "t" else None
+
+    def name_of(self, topic_id: UUID) -> str | None:
+        return "t" if topic_id == T else None
+
+    def partition_count(self, name: str) -> int:
+        return self.partitions if name == "t" else 0
+
+
+class Clock:
+    """The time stands still."""
+
+    def now_ms(self) -> int:
+        return 1_000_000
+
+    def new_member_id(self, prefix: str) -> str:
+        return f"{prefix}-1"
+
+    def protocol(self, tied: tuple[str, ...]) -> str:
+        return tied[0]
+
+    def leader(self, candidates: tuple[str, ...]) -> str:
+        return candidates[0]
+
+
+def coordinator(**settings: Any) -> GroupCoordinator:
+    found = GroupCoordinator(CoordinatorConfig(group_consumer_assignment_interval_ms=0, **settings), Clock())
+    found.see_topics(OneTopic())
+    return found
+
+
+def beat(core: GroupCoordinator, member: str, epoch: int, **more: Any) -> Effects:
+    if epoch == 0:
+        more = {
+            "rebalance_timeout_ms": 5000,
+            "subscribed_topic_names": ("t",),
+            "topic_partitions": (),
+            **more,
+        }
+    return core.consumer_group_heartbeat(
+        ConsumerGroupHeartbeat("g", member, epoch, **more), 1, "client", "/host", f"{member}@{epoch}"
+    )
+
+
+def append_of(effects: Effects) -> Append:
+    (append,) = effects.appends
+    return append
+
+
+def stored(core: GroupCoordinator, effects: Effects, error_code: int = 0) -> Effects:
+    return core.appended(append_of(effects).append_id, error_code)
+
+
+def told(effects: Effects) -> list[tuple[object, int, int]]:
+    return [(token, reply.error_code, reply.member_epoch) for token, reply in effects.replies]  # type: ignore[union-attr]
+
+
+def settled(core: GroupCoordinator, effects: Effects, entries: list[Entry] | None = None) -> Effects:
+    """The log takes what there is to take; its records are added to `entries`."""
+    if not effects.appends:
+        return effects
+    record = append_of(effects).record
+    assert isinstance(record, ConsumerBatch)
+    if entries is not None:
+        entries += record.entries
+    return stored(core, effects)
+
+
+def seen(core: GroupCoordinator) -> Any:
+    """All that a description says, but for the order."""
+    ((_, reply),) = core.consumer_group_describe(["g"], 1, None).replies
+    return reply
+
+
+def test_an_answer_waits_for_the_log() -> None:
+    core = coordinator()
+    effects = beat(core, "m1", 0)
+    assert not effects.replies
+    assert told(stored(core, effects)) == [("m1@0", ErrorCode.NONE, 2)]
+
+
+def test_who_asks_meanwhile_is_answered_behind_it_from_what_there_is() -> None:
+    core = coordinator()
+    first = beat(core, "m1", 0)
+    second = beat(core, "m1", 2)
+    assert not second.replies
+    assert not second.appends
+    assert told(stored(core, first)) == [("m1@0", ErrorCode.NONE, 2), ("m1@2", ErrorCode.NONE, 2)]
+
+
+def test_a_group_whose_first_records_are_refused_was_never_there() -> None:
+    core = coordinator()
+    effects = stored(core, beat(core, "m1", 0), ErrorCode.KAFKA_STORAGE_ERROR)
+    assert told(effects) == [("m1@0", ErrorCode.NOT_COORDINATOR, 0)]
+    assert core.group_ids == ()
+    assert told(settled(core, beat(core, "m1", 0))) == [("m1@0", ErrorCode.NONE, 2)]
+
+
+def test_what_the_log_refuses_is_taken_back_with_all_that_was_built_upon_it() -> None:
+    core = coordinator()
+    settled(core, beat(core, "m1", 0))
+    before = seen(core)
+    second = beat(core, "m2", 0)
+    asked = beat(core, "m1", 2)
+    assert seen(core) != before
+    assert told(stored(core, second, ErrorCode.MESSAGE_TOO_LARGE)) == [
+        ("m2@0", ErrorCode.UNKNOWN_SERVER_ERROR, 0)
+    ]
+    assert seen(core) == before
+    after = stored(core, asked)
+    assert told(after) == [("m1@2", ErrorCode.UNKNOWN_SERVER_ERROR, 0)]
+    assert seen(core) == before
+    (mended,) = after.appends
+    assert isinstance(mended.record, ConsumerBatch)
+    assert [key.kind for key, _ in mended.record.entries] == ["current of"]
+    assert dict(mended.record.entries) == {
+        key: core.consumer_groups["g"].get(key) for key, _ in mended.record.entries
+    }
+
+
+def test_a_time_out_takes_nothing_back() -> None:
+    core = coordinator()
+    effects = stored(core, beat(core, "m1", 0), ErrorCode.REQUEST_TIMED_OUT)
+    assert told(effects) == [("m1@0", ErrorCode.COORDINATOR_NOT_AVAILABLE, 0)]
+    assert set(core.consumer_groups["g"].members) == {"m1"}
+
+
+def test_who_was_not_removed_since_the_log_refused_is_looked_after_again() -> None:
+    core = coordinator()
+    settled(core, beat(core, "m1", 0))
+    timer = TimerId(SESSION, "g", "m1")
+    effects = stored(core, core.fire(timer), ErrorCode.KAFKA_STORAGE_ERROR)
+    assert set(core.consumer_groups["g"].members) == {"m1"}
+    assert effects.timers == (Arm(timer, 500),)
+
+
+def handed_over(core: GroupCoordinator, entries: list[Entry]) -> None:
+    """m1 was told to give up one of two partitions, which m2 waits for."""
+    for member, epoch in (("m1", 0), ("m2", 0), ("m1", 2)):
+        settled(core, beat(core, member, epoch), entries)
+
+
+def test_the_log_has_all_that_there_is_to_know() -> None:
+    core, entries = coordinator(), []
+    handed_over(core, entries)
+    again = coordinator()
+    effects = again.load("g", None, entries=dict(entries).items())
+    assert seen(again) == seen(core)
+    assert set(effects.timers) == {
+        Arm(TimerId(SESSION, "g", "m1"), 45_000),
+        Arm(TimerId(SESSION, "g", "m2"), 45_000),
+        Arm(TimerId("consumer_rebalance", "g", "m1"), 5_000),
+    }
+    owned = (TopicPartitions(T, (0,)),)
+    for one in (core, again):
+        assert told(settled(one, beat(one, "m1", 2, topic_partitions=owned))) == [("m1@2", 0, 3)]
+        assert told(settled(one, beat(one, "m2", 3))) == [("m2@3", 0, 3)]
+    assert seen(again) == seen(core)
+
+
+def test_the_order_in_which_keys_are_read_does_not_matter() -> None:
+    core, entries = coordinator(), []
+    handed_over(core, entries)
+    again = coordinator()
+    again.load("g", None, entries=[*dict(entries).items()][::-1])
+    assert seen(again) == seen(core)
+
+
+def test_members_together_and_unknown_ones() -> None:
+    core = coordinator()
+    for member in ("m1", "m2"):
+        settled(core, beat(core, member, 0))
+    leaving = tuple(MemberIdentity(each) for each in ("m1", "m9", "m1"))
+    effects = stored(core, core.leave_group(LeaveGroup("g", leaving), 5, "leave"))
+    ((_, reply),) = effects.replies
+    assert [each.error_code for each in reply.members] == [0, ErrorCode.UNKNOWN_MEMBER_ID, 0]  # type: ignore[union-attr]
+    assert set(core.consumer_groups["g"].members) == {"m2"}
+
+
+def test_offsets_expire_when_nobody_subscribes_and_the_group_goes_with_the_last() -> None:
+    core = coordinator(offsets_retention_minutes=1)
+    settled(core, beat(core, "m1", 0))
+    commit = OffsetCommit("g", (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7),)),), 2, "m1")
+    effects = core.offset_commit(commit, 9, "commit", 0)
+    core.appended(append_of(effects).append_id)
+    assert not core.clean(60_000, lambda metadata: ()).appends
+    settled(core, beat(core, "m1", -1))
+    assert not core.clean(59_999, lambda metadata: ()).appends
+    for append in core.clean(60_000, lambda metadata: ()).appends:
+        core.appended(append.append_id)
+    assert core.group_ids == ()
+
+
+def test_a_member_may_not_fill_the_memory() -> None:
+    core = coordinator(group_members_max_bytes=10_000)
+    names = tuple(f"topic-{number}" for number in range(200))
+    effects = beat(core, "m1", 0, subscribed_topic_names=names)
+    assert told(effects) == [("m1@0", ErrorCode.GROUP_MAX_SIZE_REACHED, 0)]
+    assert core.group_ids == ()
+
+
+def test_who_leaves_all_topics_is_written_anew_though_there_is_nothing_to_give_up() -> None:
+    core = GroupCoordinator(CoordinatorConfig(group_consumer_assignment_interval_ms=15_000), Clock())
+    core.see_topics(OneTopic())
+    settled(core, beat(core, "m1", 0))
+    settled(core, beat(core, "m2", 0))
+
+    def epochs() -> tuple[int, int, int]:
+        current = core.consumer_groups["g"].current["m2"]
+        return current.epoch, current.previous_epoch, int(current.state)
+
+    settled(core, beat(core, "m2", 2, subscribed_topic_names=("t", "u")))
+    assert epochs() == (2, 0, 0)
+    settled(core, beat(core, "m2", 2, subscribed_topic_names=()))
+    assert epochs() == (2, 2, 0)
+
+
+def test_static_members_and_regular_expressions_are_refused() -> None:
+    for more in ({"instance_id": "i"}, {"subscribed_topic_regex": "t.*"}):
+        effects = beat(coordinator(), "m1", 0, **more)
+        assert told(effects) == [("m1@0", ErrorCode.INVALID_REQUEST, 0)]
