@@ -6,7 +6,6 @@ and #validateDeleteGroup, GroupCoordinatorShard#deleteGroups.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from rota.coordinator.admin_messages import (
     DeletableGroupResult,
@@ -98,21 +97,6 @@ class Deletion:
         if not self.unanswered:
             results = tuple(DeletableGroupResult(*item) for item in self.errors.items())
             reply_to(self.parked, DeleteGroupsReply(results))
-
-
-def delete_groups(
-    step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: ParkedRequest
-) -> None:
-    """Delete groups that are Empty, each one once.
-
-    (A broker answers all groups of the request with the log's error; here only those that the log refused.)
-    """
-    deletion = Deletion(parked, {each: deletion_error(groups.get(each)) for each in group_ids})
-    for group_id, error_code in deletion.errors.items():
-        if error_code == ErrorCode.NONE:
-            deletion.unanswered += 1
-            remove_group(step, store, groups, group_id, partial(deletion.answered, group_id))
-    deletion.reply_if_done(step.reply)
 
 
 def deletion_error(group: Group | None) -> int:

@@ -100,7 +100,10 @@ def list_groups(hosted: Hosted, request: ListGroups, group_ids: Iterable[str] | 
 
 
 def delete_groups(step: Step, hosted: Hosted, group_ids: Iterable[str], parked: ParkedRequest) -> None:
-    """Delete groups that are Empty, of whichever protocol, each one once."""
+    """Delete groups that are Empty, of whichever protocol, each one once.
+
+    (A broker answers all groups of the request with the log's error; here only those that the log refused.)
+    """
     deletion = admin.Deletion(parked, {each: _deletion_error(hosted, each) for each in group_ids})
     for group_id, error_code in deletion.errors.items():
         if error_code == ErrorCode.NONE:
