@@ -203,8 +203,11 @@ def test_what_never_happens_is_told_with_the_groups(broker, stable):
 
 
 ASKED = {
+    "ConsumerGroupDescribe": {"group_ids": ["g"]},
+    "CreatePartitions": {"topics": [{"name": "t", "count": 2}]},
     "CreateTopics": {"topics": [{"name": "t", "num_partitions": 1, "replication_factor": 1}]},
     "DeleteGroups": {"groups_names": ["g"]},
+    "DeleteTopics": {"topic_names": ["t"], "topics": [{"name": "t"}]},
     "DescribeGroups": {"groups": ["g"]},
     "Fetch": {"topics": [{"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0}]}]},
     "FindCoordinator": {"key": "g", "coordinator_keys": ["g"]},
