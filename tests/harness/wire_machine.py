@@ -90,7 +90,7 @@ class Tap:
             if hasattr(token, "client_id"):
                 self.heard.append((token.client_id, inputs[0]))
             effects = method(*inputs)
-            for token, reply in effects.replies:
+            for token, reply in () if effects is None else effects.replies:
                 self.replies[getattr(token, "client_id", None)] = reply
             return effects
 
