@@ -280,6 +280,7 @@ def peak() -> int:
 
 def run_segment(number: int) -> dict[str, Any]:
     """What a segment found, its peak above what was there before, the memory left when it has been let go."""
+    gc.collect()  # what others have left would be given back meanwhile, and hide as much
     before = resident()
     forget_peak()
     outcome = asyncio.run(Segment(number).run())
