@@ -66,7 +66,11 @@ def test_its_classes_come_from_an_archive() -> None:
     jvm = java_for(RELEASES[KAFKA])
     tool = ("kafka.tools.StorageTool", "random-uuid")
     loaded = subprocess.run(
-        (*jvm[:-2], "-Xlog:class+load", *jvm[-2:], *tool), capture_output=True, text=True, check=True, timeout=60
+        (*jvm[:-2], "-Xlog:class+load", *jvm[-2:], *tool),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     ).stdout
     kafkas = [line for line in loaded.splitlines() if " org.apache.kafka." in line or " kafka." in line]
     assert kafkas

@@ -1,9 +1,8 @@
-"""Archives of classes: made once for each Java and each release, and done without where they cannot be had."""
+"""Archives of classes: made once for each Java and each release, or done without."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,9 +17,8 @@ JAVA = Java("java", 17, "17.0.1")
 
 
 @pytest.fixture(autouse=True)
-def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_known", {})
-    yield
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Class data sharing: what a JVM has read of Kafka's jars, kept, so that the next one starts in half the time.
+"""Class data sharing: what a JVM has read of Kafka's jars is kept, and the next one starts in half the time.
 
 Sources: JEP 350 (archives made when a program ends), JEP 310 (their use).
 """
