@@ -71,7 +71,7 @@ class Tally:
     once: failures `of_the_moment`, whose walks are undecided; died: ends of the target; apart: failures
     that were looked for on their own, by cause; bystander; restarts, how many; set_otherwise, whether in some
     of them; avoiding, how many walks were others again without what went wrong in them; looks, whether the
-    target's looks for what has expired were followed; rest, how the target came to it, where that can be seen.
+    target's looks for what has expired were followed; rest, how the target came to it, if that can be seen.
     """
 
     plans: int = 0
