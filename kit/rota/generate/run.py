@@ -70,8 +70,9 @@ class Tally:
 
     once: failures `of_the_moment`, whose walks are undecided; died: ends of the target; apart: failures
     that were looked for on their own, by cause; bystander; restarts, how many; set_otherwise, whether in some
-    of them; avoiding, how many walks were others again without what went wrong in them; looks, whether the
-    target's looks for what has expired were followed; rest, how the target came to it, if that can be seen.
+    of them; avoiding, how many walks were others again without what went wrong in them; unread, of an API the
+    first version that was left out in the end; looks, whether the target's looks for what has expired were
+    followed; rest, how the target came to it, if that can be seen.
     """
 
     plans: int = 0
@@ -86,6 +87,7 @@ class Tally:
     restarts: int = 0
     set_otherwise: bool = False
     avoiding: int = 0
+    unread: dict[str, int] = field(default_factory=dict)
     looks: bool = False
     rest: Rest | None = None
 
@@ -198,6 +200,7 @@ async def _walk_beside(
         living.cancel()
     tally.bystander = bystander
     tally.avoiding += walks.avoiding.walked
+    tally.unread |= walks.unread.first
     tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done

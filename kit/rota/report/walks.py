@@ -109,6 +109,7 @@ class WalksSeen:
                 "reasons": [{"why": why, "walks": ids} for why, ids in _grouped(self.tally).items()],
                 "restarts": self.tally.restarts,
                 "avoiding": self.tally.avoiding,
+                "unread": self.tally.unread,
                 "reached": sorted([list(pair) for pair in self.tally.reached]),
                 "unreached": self.unreached,
                 "failures": [failure_object(each) for each in self.failures],
@@ -130,6 +131,9 @@ class WalksSeen:
             yield wrapped("out of time: ", f"{told}; the machine may have been busy, so it is undecided")
         for why, ids in _grouped(self.tally).items():
             yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
+        if self.tally.unread:
+            told = ", ".join(f"{api} from v{first}" for api, first in sorted(self.tally.unread.items()))
+            yield wrapped("left out: ", f"{told}: advertised, and not answered so that it can be read")
         if self.unreached:
             yield wrapped("not reached: ", ", ".join(self.unreached))
         of, reached = len(self.in_reach), len(self.tally.rules & self.in_reach)
