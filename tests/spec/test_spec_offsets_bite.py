@@ -216,6 +216,7 @@ SWITCHES = (
     ("unstable_while_appending", True),
     ("describe_forgets_assignments", True),
     ("deletion_waits_for_record", False),
+    ("deletion_ends_unused", True),
     ("state_filter_trimmed", False),
     ("open_transaction_keeps_offset", False),
     ("open_transaction_keeps_group", True),
