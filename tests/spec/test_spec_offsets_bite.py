@@ -109,9 +109,10 @@ def deletions(make: Make) -> list[KeeperBench]:
         bench.delete("none")
         bench.store()
         bench.fetch("u")
-    nowhere = make(None)
+    nowhere, nothing = make(None), make(group(EMPTY))
     nowhere.delete("t")
-    return [*benches, nowhere]
+    nothing.delete("t")
+    return [*benches, nowhere, nothing]
 
 
 def administration(make: Make) -> list[KeeperBench]:

@@ -134,7 +134,7 @@ def test_a_broker_that_is_not_the_coordinator(profile: str, hosting: Hosting, to
 def test_where_there_is_nothing_no_tombstone_is_written(profile: str) -> None:
     bench = KeeperBench(profile, group(EMPTY))
     assert bench.delete("t") == FREE
-    assert bench.rules[-1] == "offsets.nothing-to-delete"
+    assert "offsets.nothing-to-delete" in bench.rules
     assert not bench.kept.line
 
 
@@ -157,7 +157,7 @@ def test_scala_deletes_at_once_and_ignores_what_was_in_flight() -> None:
     bench = KeeperBench(SCALA, group(EMPTY)).stored(t=3)
     bench.commit()
     assert bench.delete("t") == FREE
-    assert bench.rules[-1] == "offsets.deleted-at-once"
+    assert "offsets.deleted-at-once" in bench.rules
     assert bench.fetch() == -1
     assert bench.store().error_code is E.NONE, "the commit was stored"
     assert bench.fetch() == -1, "and forgotten"

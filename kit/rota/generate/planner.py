@@ -91,9 +91,7 @@ class _Drawing:
         self._terms = terms
         self._cast = Cast(self._rng, terms)
         self._simulated = Simulated(terms.config, profile, terms.looks_every_ms)
-        # Brokers with the older coordinator lose a group by it, or all of a partition (docs/findings.md).
-        overlong = profile.name not in OLDER
-        self._moves = Moves(self._rng, terms, self._cast, self._simulated, overlong)
+        self._moves = Moves(self._rng, terms, self._cast, self._simulated, profile.name in OLDER)
         self._steps: list[Step] = []
         self._silent = 0.0
         self._since_quiet = 0
