@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
+from rota.linearise.asked import OLDER
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
 from rota.linearise.states import State, after
 from rota.linearise.times import Span
@@ -19,14 +20,31 @@ from rota.spec import (
     Group,
     GroupRecord,
     GroupState,
+    HeartbeatRequest,
+    Hosting,
+    JoinGroupRequest,
+    LeaveGroupRequest,
     Profile,
     RecordKind,
     Spec,
     Step,
+    SyncGroupRequest,
     Timer,
 )
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
+from rota.spec.offset_messages import OffsetCommitRequest
 from rota.spec.offset_state import GroupForgotten, Offsets, RetentionCheck
+
+OF_MEMBERS = (
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+)
+"""Requests that the older coordinator tells COORDINATOR_NOT_AVAILABLE where the group that they have found is
+removed before they have its lock (upstream GroupCoordinator#doJoinGroup and the like, case Dead).
+"""
 
 REMEMBERED = 100_000
 """Steps of the spec that are kept, for the next state in which the same is asked."""
@@ -102,6 +120,17 @@ class Steps:
             for one in self._grouped(seen, (group, call), partial(_handled, group, call), span):
                 left = one.state.group if group is state.group else state.group  # a reader changes nothing
                 yield Taken(_with_id(replace(one.state, group=left), call.fresh_id), one.rules)
+        yield from self._finding_it_dead(state, number, call, span, veil)
+
+    def _finding_it_dead(
+        self, state: State, number: int, call: Call, span: Span, veil: float
+    ) -> Iterator[Taken]:
+        """A request had found the group before it was removed, and has its turn afterwards."""
+        found = state.group is None and span.earliest <= state.dead + veil
+        if found and isinstance(call.request, OF_MEMBERS):
+            seen = replace(state, pending=state.pending - {number})
+            told = replace(call, hosting=Hosting.INACTIVE)
+            yield from self._grouped(seen, (None, told), partial(_handled, None, told), span)
 
     def _groups_seen(self, state: State, call: Call, span: Span, veil: float) -> Iterator[Group | None]:
         """The group; a reader may not see yet that it was made, or that it was removed."""
@@ -215,6 +244,8 @@ class Steps:
 
     def _after(self, state: State, told: Told, span: Span, records: Iterable[GroupRecord] = ()) -> State:
         found = after(self.spec, state, told, records, span, self.lost, self.follows)
+        if self.profile.name in OLDER and state.group is not None and found.group is None:
+            found = replace(found, dead=span.latest)
         if self.looking is None:
             return found
         since = self._found_from(found.group, found.offsets)
