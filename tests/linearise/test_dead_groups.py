@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.told import Told, committed, left
+from harness.told import Told, committed, described, left
 from rota.linearise import Verdict, judge
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply
 from rota.spec.admin_messages import DeleteGroupsReply, DeleteGroupsRequest
@@ -41,6 +41,22 @@ def test_whoever_asks_while_it_is_removed_may_be_told(profile, verdict, ask, ans
     told = emptied(profile)
     deletion = told.sends(8, DeleteGroupsRequest("g"), 2)
     told.hears(ask(told), answer).hears(deletion, DELETED).quiet()
+    assert judge(told.history()).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind", "verdict"),
+    [
+        (KAFKA_3, "", Verdict.CONSISTENT),
+        (KAFKA_3, "consumer", Verdict.CONSISTENT),
+        (KAFKA_3, "connect", Verdict.VIOLATED),
+        (KAFKA_4, "consumer", Verdict.VIOLATED),
+    ],
+)
+def test_it_is_described_as_dead_with_or_without_what_it_was(profile, kind, verdict):
+    told = emptied(profile)
+    deletion, number = told.sends(8, DeleteGroupsRequest("g"), 2), told.describes()
+    told.hears(number, described("Dead", protocol_type=kind)).hears(deletion, DELETED).quiet()
     assert judge(told.history()).verdict is verdict
 
 

@@ -285,14 +285,17 @@ def _simple(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
 
 
 def _long_metadata(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
+    """Metadata as long as they may be, or longer, of each topic by itself."""
     limit = moves.terms.config.offset_metadata_max_bytes
-    text = moves.rng.choice(
-        ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
+    texts = ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
+
+    def longer(partition: OffsetCommitPartition) -> OffsetCommitPartition:
+        return replace(partition, committed_metadata=moves.rng.choice(texts))
+
+    topics = request.topics
+    return replace(
+        request, topics=tuple(replace(t, partitions=tuple(map(longer, t.partitions))) for t in topics)
     )
-    first, *rest = request.topics
-    (partition,) = first.partitions
-    longer = replace(partition, committed_metadata=text)
-    return replace(request, topics=(replace(first, partitions=(longer,)), *rest))
 
 
 def _session(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
@@ -389,7 +392,7 @@ CHANGES: Mapping[str, tuple[Change, ...]] = {
             _simple,
             _simple,
             _simple,
-            _of_one(_long_metadata),
+            _long_metadata,
             _of_one(_odd(odd_offset)),
             _of_one(_odd(odd_commit)),
         ),
