@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.walk_terms import TERMS
@@ -15,7 +17,14 @@ from rota.generate.unread import ENOUGH, Unread, spoken_in
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
 from rota.linearise import History
-from rota.spec import ROTA, HeartbeatRequest
+from rota.spec import (
+    ROTA,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeavingMember,
+    ProtocolMetadata,
+)
 from rota.wire import WireError
 
 NOTHING = Plan(1, 0, ())
@@ -71,6 +80,22 @@ def test_a_plan_asks_by_the_version_below_and_says_so():
     assert (less.id, unread.below(less)) == (plan.id, less)
     assert TERMS.spoken("Heartbeat")[-1] == 4
     assert spoken_in(less, TERMS).spoken("Heartbeat") == TERMS.spoken("Heartbeat", most=3)
+
+
+def test_what_a_lower_version_cannot_say_is_not_asked():
+    """No instance id, one leaver and no more; who asks for nobody to leave asks for nothing."""
+    unread = Unread()
+    unread.first = {"LeaveGroup": 3, "JoinGroup": 5}
+    two = LeaveGroupRequest("g", (LeavingMember("x"), LeavingMember("y")))
+    join = JoinGroupRequest("g", 6000, 6000, "", "consumer", (ProtocolMetadata("range", b""),), "i1")
+    requests = ((two, 4), (LeaveGroupRequest("g", ()), 5), (two, 2), (join, 9))
+    asks = tuple(Ask(n, "a", 0, version, request) for n, (request, version) in enumerate(requests))
+    found = [(one.number, one.version, one.request) for one in unread.below(Plan(1, 0, asks)).steps]
+    assert found == [
+        (0, 2, replace(two, members=two.members[:1])),
+        (2, 2, two),
+        (3, 4, replace(join, group_instance_id=None)),
+    ]
 
 
 def test_walks_come_to_what_is_behind_a_version_that_nobody_can_read(monkeypatch):

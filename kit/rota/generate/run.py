@@ -16,6 +16,7 @@ from rota.generate.life import Died
 from rota.generate.plan import Plan
 from rota.generate.rest import Rest, rest
 from rota.generate.shrink import RUNS, after, runs_that_fail, shrunk
+from rota.generate.unread import Unread
 from rota.generate.verdicts import LIVES, Verdict, Walked
 from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Walks
 
@@ -154,7 +155,7 @@ async def run(
     to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can be,
     and is not asked again what has ended it.
     """
-    fatal = Fatal()
+    fatal, unread = Fatal(), Unread()
 
     async def harmless() -> Plan:
         return fatal.without(await plans())
@@ -162,7 +163,7 @@ async def run(
     end = asyncio.get_running_loop().time() + seconds
     failures: list[Failure] = []
     while host.coordinator is not None and tally.goes_on:
-        walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judges.judging)
+        walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judges.judging, unread=unread)
         measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
         left = end - asyncio.get_running_loop().time()
         try:

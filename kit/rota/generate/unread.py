@@ -12,6 +12,11 @@ from dataclasses import replace
 from rota.generate.cast import Terms
 from rota.generate.plan import Ask, Plan, Step
 from rota.generate.player import Played
+from rota.generate.requests import carried
+from rota.spec import LeaveGroupRequest
+
+SEVERAL_LEAVE = 3
+"""The first version of LeaveGroup that several can leave by, or nobody."""
 
 ENOUGH = 3
 """Walks in which a version was not answered, and after which it is left out."""
@@ -46,14 +51,20 @@ class Unread:
     def below(self, plan: Plan) -> Plan:
         """The plan without these versions."""
         left_out = {**dict(plan.below), **self.first}
-        steps = tuple(_below(step, left_out) for step in plan.steps)
+        steps = tuple(found for step in plan.steps if (found := _below(step, left_out)) is not None)
         return replace(plan, steps=steps, below=tuple(sorted(left_out.items())))
 
 
-def _below(step: Step, first: dict[str, int]) -> Step:
+def _below(step: Step, first: dict[str, int]) -> Step | None:
+    """The step by a version below these, as far as that one can say it; None if it can say nothing of it."""
     if not isinstance(step, Ask) or step.version < first.get(step.api, step.version + 1):
         return step
-    return replace(step, version=first[step.api] - 1)
+    request, version = step.request, first[step.api] - 1
+    if isinstance(request, LeaveGroupRequest) and version < SEVERAL_LEAVE:
+        if not request.members:
+            return None
+        request = replace(request, members=request.members[:1])
+    return replace(step, version=version, request=carried(request, version))
 
 
 def spoken_in(plan: Plan, terms: Terms) -> Terms:
