@@ -47,8 +47,12 @@ Answered = tuple[Shard, tuple[Reply, ...]]
 def written(spec: ConsumerSpec, shard: Shard, step: Step) -> Answered:
     """A step's records are one batch, whose answer waits for the log.
 
-    An answer without records waits for the batch before it; it may tell what that has changed.
+    An answer without records waits for the batch before it; it may tell what that has changed. An error that
+    ends a request does not wait, whatever it rests on: upstream throws it out of the write
+    (CoordinatorWriteEvent#run). Nor does what is only read.
     """
+    if step.at_once:
+        return replace(shard, group=step.group), step.replies
     if step.records:
         batch = Batch(step.records, shard.group, step.replies)
         return Shard(step.group, (*shard.batches, batch)), ()

@@ -1,0 +1,437 @@
+"""A core and the spec of the consumer protocol, driven side by side in virtual time, one group.
+
+After each input the answers, the records, the armed timers, the group and what descriptions and lists say of
+it must be the same. Where the log refuses what removed a member, the core looks after the member again
+(`timers.RETRY_MS`), which is its own.
+
+Left out: what the log takes behind a batch that it has refused, appends that time out (in a broker neither
+comes alone), and what the classic protocol does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rota import coordinator as core
+from rota.coordinator.consumer.records import ConsumerBatch, Entry, GroupEpoch
+from rota.coordinator.consumer.timers import RETRY_MS
+from rota.kernel import FrozenMap
+from rota.oracle import consumer_inputs as happens
+from rota.oracle.consumer_inputs import Input, brief
+from rota.oracle.consumer_log import Log, Logged, entries_of
+from rota.oracle.consumer_report import Seen, diverged
+from rota.oracle.consumer_requests import (
+    CLIENT,
+    GROUP_ID,
+    HOST,
+    JOIN,
+    Asked,
+    Cluster,
+    asked,
+    describe,
+    listing,
+)
+from rota.oracle.consumer_spec import noting
+from rota.oracle.consumer_translate import TwoHashesError, Words, partitions, reply
+from rota.oracle.lockstep import Picks
+from rota.oracle.report import Divergence
+from rota.oracle.shadow import Make
+from rota.spec.consumer.context import Assignment, ConsumerConfig
+from rota.spec.consumer.group import AnyGroup, ClassicGroup, ConsumerGroup
+from rota.spec.consumer.handlers import consumer
+from rota.spec.consumer.messages import Call, ErrorReply, Listed, ReplyMessage
+from rota.spec.consumer.persistence import Shard
+from rota.spec.consumer.records import NotLoaded, Written
+from rota.spec.consumer.step import Arm, Reply, Step, Timer
+from rota.spec.consumer.vocabulary import ErrorCode, RecordKind
+
+BEGIN_MS = 1_000_000
+TIMERS: dict[str, core.TimerKind] = {"session": "consumer_session", "rebalance": "consumer_rebalance"}
+
+
+@dataclass
+class Pending:
+    """An append that the log has not answered: what it will be in the log, and who waits for it alone."""
+
+    append_id: int
+    logged: Logged
+    waits: Reply | None = None
+
+
+class ConsumerLockstep:
+    """Parameters: make, builds the core.
+
+    Attributes: inputs, all so far; now, the virtual time; shard, the spec's; armed, timers of the spec, each
+    with when it is due.
+    """
+
+    def __init__(self, make: Make = core.GroupCoordinator) -> None:
+        self.now = BEGIN_MS
+        self.inputs: list[Input] = []
+        self.shard = Shard()
+        self.armed: dict[tuple[str, str], tuple[int, Timer]] = {}
+        self.cluster = Cluster()
+        self._make = make
+        self._picks = Picks(lambda: self.now)
+        self._words = Words()
+        self._log = Log(self._words)
+        self._pending: list[Pending] = []
+        self._due: dict[tuple[str, str], int] = {}
+        self._classic_due: set[core.TimerId] = set()
+        self._dialogue: list[str] = []
+        self._made_at: dict[int, int] = {}
+        self._serial = 0
+        self._viewed: tuple[str, ...] = ()
+        self._begin(happens.Settings())
+
+    def _begin(self, settings: happens.Settings) -> None:
+        self.config = core.CoordinatorConfig(
+            group_consumer_max_size=settings.max_size,
+            group_consumer_assignment_interval_ms=settings.interval_ms,
+        )
+        self.spec = noting(
+            ConsumerConfig(assignment_interval_ms=settings.interval_ms, max_size=settings.max_size),
+            self._chosen,
+            lambda: self.now,
+            self._made_at,
+        )
+        self._plain = consumer(self.spec.config)
+        self.core = self._made()
+
+    def _begun(self, settings: happens.Settings) -> None:
+        self._begin(settings)
+        self.spec.begin(None)
+
+    def _made(self) -> core.GroupCoordinator:
+        made = self._make(self.config, self._picks)
+        made.see_topics(self.cluster)
+        return made
+
+    # ---- what is seen
+
+    @property
+    def group(self) -> AnyGroup | None:
+        """The group as the spec has it."""
+        return self.shard.group
+
+    @property
+    def appends(self) -> int:
+        """How many appends the log has not answered."""
+        return len(self._pending)
+
+    @property
+    def batches(self) -> int:
+        """How many batches the log has."""
+        return len(self._log.batches)
+
+    def _chosen(self) -> Assignment:
+        group = self.core.consumer_groups.get(GROUP_ID)
+        return FrozenMap({} if group is None else {name: partitions(one) for name, one in group.targets.items()})
+
+    # ---- what happens
+
+    def do(self, one: Input) -> bool:
+        """One input. Returns whether it was possible. Errors: Divergence."""
+        self.spec.begin(self.group)
+        act = self._action(one)
+        if act is None:
+            return False
+        self.inputs.append(one)
+        self._dialogue.append(brief(one))
+        try:
+            act()
+            self._same_view()
+        except (Divergence, AssertionError):
+            raise
+        except (TwoHashesError, NotLoaded) as failure:
+            raise self._diverged(str(failure)) from failure
+        except Exception as failure:
+            raise self._diverged(f"{type(failure).__name__}: {failure}") from failure
+        return True
+
+    def _action(self, one: Input) -> Callable[[], None] | None:
+        match one:
+            case happens.Settings():
+                return None if self.inputs else lambda: self._begun(one)
+            case happens.TopicIs():
+                return lambda: self.cluster.change(one)
+            case happens.Waited():
+                return lambda: self._wait(one.ms)
+            case happens.Due():
+                return self._fire(one)
+            case happens.Stored():
+                return self._stored if self._pending else None
+            case happens.Failed():
+                return (lambda: self._failed(one)) if 0 < one.count <= self.appends else None
+            case happens.Moved():
+                return lambda: self._move(one)
+            case happens.Read():
+                return lambda: self._read(one)
+            case happens.ClassicMember():
+                return self._classic_member(one.comes)
+        if isinstance(one, happens.Commit) and self.appends and not isinstance(self.group, ConsumerGroup):
+            return None
+        request = asked(one, self.group, self.cluster, self._serial + 1)
+        return None if request is None else lambda: self._ask(request)
+
+    def _wait(self, ms: int) -> None:
+        self.now += ms
+
+    def _ask(self, request: Asked) -> None:
+        self._serial += 1
+        to = f"r{self._serial}"
+        self._picks.fresh = request.fresh_id
+        effects = request.send(self.core, to)
+        call = Call(request.request, request.version, to, request.fresh_id, topics=self.cluster.known())
+        (step,) = self.spec.handle(self.group, call)
+        self._take(effects, step)
+
+    def _fire(self, one: happens.Due) -> Callable[[], None] | None:
+        if (one.name, one.member_id) not in self.armed:
+            return None
+        due, timer = self.armed[one.name, one.member_id]
+
+        def fire() -> None:
+            self.now = max(self.now, due)
+            del self.armed[one.name, one.member_id], self._due[one.name, one.member_id]
+            effects = self.core.fire(core.TimerId(TIMERS[one.name], GROUP_ID, one.member_id))
+            (step,) = self.spec.fire(self.group, timer, self.cluster.known())
+            self._take(effects, step)
+
+        return fire
+
+    def _take(self, effects: core.Effects, step: Step) -> None:
+        """A step of both."""
+        self._meet(effects, step)
+        mine, answers = self.spec.ask("persistence.written", self.shard, step)
+        added: list[Pending] = []
+        if step.stores or step.forgets is not None and not step.records:
+            added = [Pending(each.append_id, Logged(stores=step.stores, forgets=step.forgets)) for each in effects.appends]
+        elif step.records:
+            batch = Logged(step.records, entries_of(effects.appends[0].record) if effects.appends else (), step.stores, step.forgets)
+            added = [Pending(effects.appends[0].append_id, batch)] if effects.appends else []
+        if added and not step.records:
+            # Offsets are a batch of their own: who commits waits for that.
+            added[0].waits, answers = step.replies[0], ()
+            mine = self.shard if mine.batches else mine
+        self.shard = mine
+        self._pending += added
+        self._note_target(step)
+        self._arm(effects, step)
+        self._compare(effects, answers, step.records, step)
+
+    def _meet(self, effects: core.Effects, step: Step) -> None:
+        """Hashes that stand for the same topics in both."""
+        given = [one for one in step.records if one.kind is RecordKind.GROUP and one.value is not None]
+        for append in effects.appends:
+            for _, value in entries_of(append.record):
+                if isinstance(value, GroupEpoch) and given:
+                    self._words.meet(value.metadata_hash, given[0].value[1])
+
+    def _note_target(self, step: Step) -> None:
+        for one in step.records:
+            if one.kind is RecordKind.TARGET and one.value is not None and one.value[1]:
+                self._made_at[one.value[0]] = self.now
+
+    def _arm(self, effects: core.Effects, step: Step) -> None:
+        for one in step.timers:
+            if isinstance(one, Arm):
+                self.armed[one.timer.name, one.timer.member_id] = (self.now + one.delay_ms, one.timer)
+            else:
+                self.armed.pop((one.name, one.member_id), None)
+        self._arm_core(effects)
+
+    def _arm_core(self, effects: core.Effects) -> None:
+        for each in effects.timers:
+            timer = each.timer_id
+            if not timer.kind.startswith("consumer_"):
+                (self._classic_due.add if isinstance(each, core.Arm) else self._classic_due.discard)(timer)
+                continue
+            name = timer.kind.removeprefix("consumer_")
+            if isinstance(each, core.Arm):
+                self._due[name, timer.member_id] = self.now + each.delay_ms
+            else:
+                self._due.pop((name, timer.member_id), None)
+
+    # ---- the log
+
+    def _stored(self) -> None:
+        one = self._pending.pop(0)
+        self._log.batches.append(one.logged)
+        effects = self.core.appended(one.append_id)
+        answers: tuple[Reply, ...] = () if one.waits is None else (one.waits,)
+        if one.logged.records:
+            self.shard, answers = self.spec.ask("persistence.stored", self.shard)
+        self._arm_core(effects)
+        self._compare(effects, answers)
+
+    def _failed(self, one: happens.Failed) -> None:
+        """A batch that fails takes all behind it along."""
+        lost = self._pending[-one.count :]
+        del self._pending[-one.count :]
+        error = ErrorCode(core.persistence.response_error(one.error.value))
+        count = sum(bool(each.logged.records) for each in lost)
+        answers: tuple[Reply, ...] = ()
+        if count:
+            self.shard, answers = self.spec.ask("persistence.failed", self.shard, count, error)
+        told = {each.to: each for each in answers}
+        told |= {each.waits.to: Reply(each.waits.to, ErrorReply(error)) for each in lost if each.waits}
+        replies: list[Any] = []
+        appends: list[core.Append] = []
+        for each in lost:
+            effects = self.core.appended(each.append_id, one.error.value)
+            replies += effects.replies
+            appends += effects.appends
+            self._arm_core(effects)
+        self._watched_again(lost)
+        by_number = sorted(told.values(), key=lambda each: int(each.to[1:]))
+        self._compare(core.Effects(replies, (), tuple(appends)), by_number)
+
+    def _watched_again(self, lost: Sequence[Pending]) -> None:
+        """Who was removed by what the log refused has a short session."""
+        members = self.group.members if isinstance(self.group, ConsumerGroup) else {}
+        gone = {one.member_id for each in lost for one in each.logged.records if one.kind is RecordKind.MEMBER and one.value is None}
+        for member_id in gone & members.keys():
+            self.armed["session", member_id] = (self.now + RETRY_MS, Timer("session", member_id))
+
+    def _move(self, one: happens.Moved) -> None:
+        self._log.batches += [each.logged for each in self._pending[: one.stored]]
+        waits = [each.waits for each in self._pending if each.waits is not None]
+        self._pending.clear()
+        effects = self.core.unload()
+        self.shard, answers = self.spec.ask("persistence.moved", self.shard)
+        lost = [Reply(each.to, ErrorReply(ErrorCode.NOT_COORDINATOR)) for each in waits]
+        by_number = sorted((*answers, *lost), key=lambda each: int(each.to[1:]))
+        self.armed.clear()
+        self._due.clear()
+        self._classic_due.clear()
+        replies = sorted(((to, each) for to, each in effects.replies if not str(to).startswith("c")), key=lambda each: int(str(each[0])[1:]))
+        self._compare(core.Effects(replies), by_number)
+        self.core = self._made()
+        self._load(self.core, self.batches, one.kept, one.tombstones)
+
+    def _read(self, one: happens.Read) -> None:
+        """The log up to somewhere, read by a coordinator of its own."""
+        before = self.core, self.shard, dict(self.armed), dict(self._due)
+        self.core, self.armed, self._due = self._made(), {}, {}
+        self._load(self.core, min(one.upto, self.batches), one.kept, one.tombstones)
+        self._same_view()
+        self.core, self.shard, self.armed, self._due = before
+
+    def _load(self, made: core.GroupCoordinator, upto: int, kept: int, tombstones: bool) -> None:
+        group = self._log.group(upto, kept, tombstones)
+        entries = self._log.entries(upto, tombstones)
+        offsets = self._log.offsets(upto)
+        effects = core.Effects()
+        if any(value is not None for _, value in entries):
+            effects = made.load(GROUP_ID, None, offsets, entries=entries)
+        elif offsets or self._log.classic(upto) is not None:
+            effects = made.load(GROUP_ID, self._log.classic(upto), offsets)
+            group = ClassicGroup(True)
+        self.shard = Shard(group)
+        self._arm(effects, self.spec.ask("timers.loaded", group))
+        self._compare(effects, ())
+
+    # ---- the classic protocol
+
+    def _classic_member(self, comes: bool) -> Callable[[], None] | None:
+        """Only what it makes of the group is looked at."""
+        if isinstance(self.group, ConsumerGroup) or self.appends:
+            return None
+        if comes == (isinstance(self.group, ClassicGroup) and not self.group.empty):
+            return None
+        return lambda: self._classic_comes() if comes else self._classic_goes()
+
+    def _classic_comes(self) -> None:
+        self._serial += 1
+        self._picks.fresh = f"c{self._serial}"
+        self._beside(self.core.join_group(JOIN, 3, CLIENT, HOST, "c"))
+        self.shard = Shard(ClassicGroup(empty=False))
+
+    def _classic_goes(self) -> None:
+        members = tuple(map(core.MemberIdentity, self.core.groups[GROUP_ID].members))
+        self._beside(self.core.leave_group(core.LeaveGroup(GROUP_ID, members), 5, "c"))
+        for timer in [each for each in self._classic_due if each.kind in ("initial_join", "join")]:
+            self._classic_due.discard(timer)
+            self._beside(self.core.fire(timer))
+        self.shard = Shard(ClassicGroup(empty=True))
+
+    def _beside(self, effects: core.Effects) -> None:
+        """What the other protocol writes is stored at once."""
+        self._arm_core(effects)
+        for each in effects.appends:
+            self._log.batches.append(Logged(classic=each.record))
+            self._beside(self.core.appended(each.append_id))
+
+    # ---- what must be the same
+
+    def _compare(
+        self,
+        effects: core.Effects,
+        answers: Iterable[Reply],
+        records: Sequence[Written] = (),
+        step: Step | None = None,
+    ) -> None:
+        written = [one for each in effects.appends for one in self._records(each.record)]
+        mine = Seen(
+            {one.to: _listed(one.message) for one in answers},
+            tuple(records),
+            {name: due - self.now for name, (due, _) in self.armed.items()},
+            self.group,
+        )
+        theirs = Seen(
+            {str(to): reply(message) for to, message in effects.replies if to != "c"},
+            tuple(written),
+            {name: due - self.now for name, due in self._due.items()},
+            self._core_group(),
+        )
+        if mine != theirs:
+            raise self._diverged("", mine, theirs)
+        if mine.answers and not self._viewed:
+            self._dialogue[-1] += " -> " + ", ".join(f"{to}: {_short(one)}" for to, one in mine.answers.items())
+
+    def _records(self, record: Any) -> list[Written]:
+        return _in_order([self._words.record(one) for one in entries_of(record)])
+
+    def _core_group(self) -> AnyGroup | None:
+        if GROUP_ID in self.core.consumer_groups:
+            return self._words.group(self.core.consumer_groups[GROUP_ID])
+        classic = self.core.groups.get(GROUP_ID)
+        return None if classic is None else ClassicGroup(classic.state is core.GroupState.EMPTY)
+
+    def _same_view(self) -> None:
+        """Descriptions and lists of the group as it is now, acknowledged or not."""
+        topics = self.cluster.known()
+        for one in (describe(), listing((), (), self.group)):
+            if one is not None:
+                (step,) = self._plain.handle(self.group, Call(one.request, 5, "view", topics=topics))
+                effects = one.send(self.core, "view")
+                self._viewed = step.rules
+                self._compare(effects, step.replies)
+                self._viewed = ()
+
+    def _diverged(self, what: str, mine: Seen | None = None, theirs: Seen | None = None) -> Divergence:
+        return diverged(what, self._dialogue, self.spec, self._viewed, mine, theirs)
+
+
+def _in_order(records: list[Written]) -> list[Written]:
+    """Targets of members that stand together, in the order of their ids."""
+    places = [place for place, one in enumerate(records) if one.kind is RecordKind.MEMBERS_TARGET and one.value is not None]
+    for place, one in zip(places, sorted((records[each] for each in places), key=lambda each: each.member_id), strict=True):
+        records[place] = one
+    return records
+
+
+def _listed(message: ReplyMessage) -> ReplyMessage:
+    """Who is not in the list is of no type."""
+    return Listed(None) if isinstance(message, Listed) and message.group_state is None else message
+
+
+def _short(message: ReplyMessage) -> str:
+    error = getattr(message, "error_code", None)
+    if isinstance(error, ErrorCode) and error is not ErrorCode.NONE:
+        return error.name
+    epoch = getattr(message, "member_epoch", None)
+    return "ok" if epoch is None else f"ok at {epoch}"
