@@ -1,6 +1,7 @@
 """The coordinator as its caller sees it: requests, timers and the log's answers in, effects out."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from rota.coordinator import (
     admin,
@@ -23,6 +24,7 @@ from rota.coordinator.consumer import offsets as consumer_offsets
 from rota.coordinator.consumer import persistence as consumer_persistence
 from rota.coordinator.consumer.core import ConsumerGroupCoordinator
 from rota.coordinator.consumer.records import Entry
+from rota.coordinator.consumer.writing import Writing
 from rota.coordinator.effects import Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
 from rota.coordinator.ledger import DeferredEvent, Outstanding
@@ -204,8 +206,9 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         step, parked = self._step(), ParkedRequest(token, version)
         hosted = self._hosted.by_id.get(request.group_id)
         if hosted is not None:
-            subscribers = hosted.subscribers
-            offsets.delete(step, self._offsets, request, parked, lambda topic: topic in subscribers)
+            subscribers, group = hosted.subscribers, Writing(hosted)
+            waits = partial(consumer_persistence.write, step, self._hosted, group)
+            offsets.delete(step, self._offsets, request, parked, lambda topic: topic in subscribers, waits)
             return step.effects()
         group = self._groups.get(request.group_id)
         error = offsets.delete_error(group, request)

@@ -142,7 +142,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Failed:
-    """The log refuses the newest batches."""
+    """The log refuses the newest batches, and has those before them."""
 
     count: int = 1
     error: AppendError = AppendError.KAFKA_STORAGE_ERROR

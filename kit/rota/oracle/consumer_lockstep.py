@@ -48,6 +48,9 @@ from rota.spec.consumer.step import Arm, Reply, Step, Timer
 from rota.spec.consumer.vocabulary import ErrorCode, RecordKind
 
 BEGIN_MS = 1_000_000
+BESIDE = happens.Commit | happens.DeleteGroup
+"""What is left out while the group is gone and the log has not said so: it would be about a classic one."""
+
 TIMERS: dict[str, core.TimerKind] = {"session": "consumer_session", "rebalance": "consumer_rebalance"}
 
 
@@ -171,7 +174,7 @@ class ConsumerLockstep:
                 return lambda: self._read(one)
             case happens.ClassicMember():
                 return self._classic_member(one.comes)
-        if isinstance(one, happens.Commit) and self.appends and not isinstance(self.group, ConsumerGroup):
+        if self.appends and not isinstance(self.group, ConsumerGroup) and isinstance(one, BESIDE):
             return None
         request = asked(one, self.group, self.cluster, self._serial + 1)
         return None if request is None else lambda: self._ask(request)
@@ -268,7 +271,9 @@ class ConsumerLockstep:
         self._compare(effects, answers)
 
     def _failed(self, one: happens.Failed) -> None:
-        """A batch that fails takes all behind it along."""
+        """A batch that fails takes all behind it along. Those before it are stored: the core waits for that."""
+        while self.appends > one.count:
+            self._stored()
         lost = self._pending[-one.count :]
         del self._pending[-one.count :]
         error = ErrorCode(core.persistence.response_error(one.error.value))
