@@ -1,8 +1,9 @@
 """A core and the spec of the consumer protocol, driven side by side in virtual time, one group.
 
 After each input the answers, the records, the armed timers, the group and what descriptions and lists say of
-it must be the same. Where the log refuses what removed a member, the core looks after the member again
-(`timers.RETRY_MS`), which is its own.
+it must be the same, and of which partitions there are offsets. Two things are the core's own. Where the log
+refuses what removed a member, it looks after the member again (`timers.RETRY_MS`). An answer that writes
+nothing waits for what is of the group, and not for offsets alone that are on their way to the log.
 
 Left out: what the log takes behind a batch that it has refused, appends that time out (in a broker neither
 comes alone), and what the classic protocol does.
@@ -17,7 +18,7 @@ from typing import Any
 from rota import coordinator as core
 from rota.coordinator.consumer.records import ConsumerBatch, Entry, GroupEpoch
 from rota.coordinator.consumer.timers import RETRY_MS
-from rota.kernel import FrozenMap
+from rota.kernel import FrozenMap, replace
 from rota.oracle import consumer_inputs as happens
 from rota.oracle.consumer_inputs import Input, brief
 from rota.oracle.consumer_log import Log, Logged, entries_of
@@ -30,6 +31,7 @@ from rota.oracle.consumer_requests import (
     Asked,
     Cluster,
     asked,
+    committed,
     describe,
     listing,
 )
@@ -41,8 +43,8 @@ from rota.oracle.shadow import Make
 from rota.spec.consumer.context import Assignment, ConsumerConfig
 from rota.spec.consumer.group import AnyGroup, ClassicGroup, ConsumerGroup
 from rota.spec.consumer.handlers import consumer
-from rota.spec.consumer.messages import Call, ErrorReply, Listed, ReplyMessage
-from rota.spec.consumer.persistence import Shard
+from rota.spec.consumer.messages import Call, Listed, ReplyMessage
+from rota.spec.consumer.persistence import Answered, Batch, Shard
 from rota.spec.consumer.records import NotLoaded, Written
 from rota.spec.consumer.step import Arm, Reply, Step, Timer
 from rota.spec.consumer.vocabulary import ErrorCode, RecordKind
@@ -56,11 +58,10 @@ TIMERS: dict[str, core.TimerKind] = {"session": "consumer_session", "rebalance":
 
 @dataclass
 class Pending:
-    """An append that the log has not answered: what it will be in the log, and who waits for it alone."""
+    """An append that the log has not answered, and what it will be in the log."""
 
     append_id: int
     logged: Logged
-    waits: Reply | None = None
 
 
 class ConsumerLockstep:
@@ -87,6 +88,7 @@ class ConsumerLockstep:
         self._made_at: dict[int, int] = {}
         self._serial = 0
         self._viewed: tuple[str, ...] = ()
+        self._upto: int | None = None
         self._begin(happens.Settings())
 
     def _begin(self, settings: happens.Settings) -> None:
@@ -189,7 +191,7 @@ class ConsumerLockstep:
         effects = request.send(self.core, to)
         call = Call(request.request, request.version, to, request.fresh_id, topics=self.cluster.known())
         (step,) = self.spec.handle(self.group, call)
-        self._take(effects, step)
+        self._take(effects, step, request.commits)
 
     def _fire(self, one: happens.Due) -> Callable[[], None] | None:
         if (one.name, one.member_id) not in self.armed:
@@ -205,25 +207,32 @@ class ConsumerLockstep:
 
         return fire
 
-    def _take(self, effects: core.Effects, step: Step) -> None:
+    def _take(self, effects: core.Effects, step: Step, commits: tuple[str, int] | None = None) -> None:
         """A step of both."""
         self._meet(effects, step)
-        mine, answers = self.spec.ask("persistence.written", self.shard, step)
-        added: list[Pending] = []
-        if step.stores or step.forgets is not None and not step.records:
-            added = [Pending(each.append_id, Logged(stores=step.stores, forgets=step.forgets)) for each in effects.appends]
-        elif step.records:
-            batch = Logged(step.records, entries_of(effects.appends[0].record) if effects.appends else (), step.stores, step.forgets)
-            added = [Pending(effects.appends[0].append_id, batch)] if effects.appends else []
-        if added and not step.records:
-            # Offsets are a batch of their own: who commits waits for that.
-            added[0].waits, answers = step.replies[0], ()
-            mine = self.shard if mine.batches else mine
+        mine, answers = self._written(step)
+        stores = (commits,) if step.stores and commits is not None else ()
+        logged = Logged(step.records, self._entries(effects), stores, step.forgets)
+        if effects.appends and not step.records and step.forgets is not None:
+            # There were offsets to forget, which is a batch of its own.
+            batch = Batch((), self.shard.group, step.replies)
+            mine, answers = Shard(step.group, (*self.shard.batches, batch)), ()
         self.shard = mine
-        self._pending += added
+        self._pending += [Pending(each.append_id, logged) for each in effects.appends[:1]]
         self._note_target(step)
         self._arm(effects, step)
-        self._compare(effects, answers, step.records, step)
+        self._compare(effects, answers, step.records, stores)
+
+    def _written(self, step: Step) -> Answered:
+        """What becomes of a step; behind offsets alone who writes nothing does not wait."""
+        nothing = not step.records and not step.stores
+        if nothing and not any(one.records for one in self.shard.batches):
+            return replace(self.shard, group=step.group), step.replies
+        found: Answered = self.spec.ask("persistence.written", self.shard, step)
+        return found
+
+    def _entries(self, effects: core.Effects) -> tuple[Entry, ...]:
+        return tuple(one for each in effects.appends for one in entries_of(each.record))
 
     def _meet(self, effects: core.Effects, step: Step) -> None:
         """Hashes that stand for the same topics in both."""
@@ -264,9 +273,7 @@ class ConsumerLockstep:
         one = self._pending.pop(0)
         self._log.batches.append(one.logged)
         effects = self.core.appended(one.append_id)
-        answers: tuple[Reply, ...] = () if one.waits is None else (one.waits,)
-        if one.logged.records:
-            self.shard, answers = self.spec.ask("persistence.stored", self.shard)
+        self.shard, answers = self.spec.ask("persistence.stored", self.shard)
         self._arm_core(effects)
         self._compare(effects, answers)
 
@@ -277,12 +284,7 @@ class ConsumerLockstep:
         lost = self._pending[-one.count :]
         del self._pending[-one.count :]
         error = ErrorCode(core.persistence.response_error(one.error.value))
-        count = sum(bool(each.logged.records) for each in lost)
-        answers: tuple[Reply, ...] = ()
-        if count:
-            self.shard, answers = self.spec.ask("persistence.failed", self.shard, count, error)
-        told = {each.to: each for each in answers}
-        told |= {each.waits.to: Reply(each.waits.to, ErrorReply(error)) for each in lost if each.waits}
+        self.shard, answers = self.spec.ask("persistence.failed", self.shard, len(lost), error)
         replies: list[Any] = []
         appends: list[core.Append] = []
         for each in lost:
@@ -291,8 +293,7 @@ class ConsumerLockstep:
             appends += effects.appends
             self._arm_core(effects)
         self._watched_again(lost)
-        by_number = sorted(told.values(), key=lambda each: int(each.to[1:]))
-        self._compare(core.Effects(replies, (), tuple(appends)), by_number)
+        self._compare(core.Effects(replies, (), tuple(appends)), answers)
 
     def _watched_again(self, lost: Sequence[Pending]) -> None:
         """Who was removed by what the log refused has a short session."""
@@ -303,17 +304,13 @@ class ConsumerLockstep:
 
     def _move(self, one: happens.Moved) -> None:
         self._log.batches += [each.logged for each in self._pending[: one.stored]]
-        waits = [each.waits for each in self._pending if each.waits is not None]
         self._pending.clear()
         effects = self.core.unload()
         self.shard, answers = self.spec.ask("persistence.moved", self.shard)
-        lost = [Reply(each.to, ErrorReply(ErrorCode.NOT_COORDINATOR)) for each in waits]
-        by_number = sorted((*answers, *lost), key=lambda each: int(each.to[1:]))
         self.armed.clear()
         self._due.clear()
         self._classic_due.clear()
-        replies = sorted(((to, each) for to, each in effects.replies if not str(to).startswith("c")), key=lambda each: int(str(each[0])[1:]))
-        self._compare(core.Effects(replies), by_number)
+        self._compare(core.Effects(effects.replies), answers)
         self.core = self._made()
         self._load(self.core, self.batches, one.kept, one.tombstones)
 
@@ -321,8 +318,10 @@ class ConsumerLockstep:
         """The log up to somewhere, read by a coordinator of its own."""
         before = self.core, self.shard, dict(self.armed), dict(self._due)
         self.core, self.armed, self._due = self._made(), {}, {}
-        self._load(self.core, min(one.upto, self.batches), one.kept, one.tombstones)
+        self._upto = min(one.upto, self.batches)
+        self._load(self.core, self._upto, one.kept, one.tombstones)
         self._same_view()
+        self._upto = None
         self.core, self.shard, self.armed, self._due = before
 
     def _load(self, made: core.GroupCoordinator, upto: int, kept: int, tombstones: bool) -> None:
@@ -377,7 +376,7 @@ class ConsumerLockstep:
         effects: core.Effects,
         answers: Iterable[Reply],
         records: Sequence[Written] = (),
-        step: Step | None = None,
+        stores: tuple[tuple[str, int], ...] = (),
     ) -> None:
         written = [one for each in effects.appends for one in self._records(each.record)]
         mine = Seen(
@@ -385,12 +384,14 @@ class ConsumerLockstep:
             tuple(records),
             {name: due - self.now for name, (due, _) in self.armed.items()},
             self.group,
+            stores,
         )
         theirs = Seen(
             {str(to): reply(message) for to, message in effects.replies if to != "c"},
             tuple(written),
             {name: due - self.now for name, due in self._due.items()},
             self._core_group(),
+            _stores(effects),
         )
         if mine != theirs:
             raise self._diverged("", mine, theirs)
@@ -417,8 +418,24 @@ class ConsumerLockstep:
                 self._compare(effects, step.replies)
                 self._viewed = ()
 
+        upto = self.batches if self._upto is None else self._upto
+        mine, theirs = self._log.committed(upto), committed(self.core)
+        if mine != theirs:
+            raise self._diverged(f"the core has offsets of {sorted(theirs)}, not of {sorted(mine)}")
+
     def _diverged(self, what: str, mine: Seen | None = None, theirs: Seen | None = None) -> Divergence:
         return diverged(what, self._dialogue, self.spec, self._viewed, mine, theirs)
+
+
+def _stores(effects: core.Effects) -> tuple[tuple[str, int], ...]:
+    """The partitions of which offsets are appended."""
+    batches = [each.record for each in effects.appends if isinstance(each.record, core.OffsetBatch)]
+    return tuple(
+        (one.topic, one.partition_index)
+        for batch in batches
+        for one in batch.records
+        if isinstance(one, core.OffsetRecord)
+    )
 
 
 def _in_order(records: list[Written]) -> list[Written]:

@@ -10,7 +10,9 @@ from rota.coordinator.consumer.records import GROUP, TARGET, TOPICS, ConsumerBat
 from rota.oracle.consumer_translate import Words
 from rota.spec.consumer.group import AnyGroup
 from rota.spec.consumer.records import Written, load
-from rota.spec.consumer.state import Partition
+
+OFFSET = 7
+"""What is committed."""
 
 ENDED: tuple[Entry, ...] = ((TARGET, None), (TOPICS, None), (GROUP, None))
 """What the tombstone of a group is in the log."""
@@ -25,11 +27,11 @@ def entries_of(record: Any) -> tuple[Entry, ...]:
 
 @dataclass(frozen=True)
 class Logged:
-    """A batch: records of both sides, offsets that it stores, what of them it forgets, a classic record."""
+    """A batch: records of both sides, whose offsets it stores, what of them it forgets, a classic record."""
 
     records: tuple[Written, ...] = ()
     entries: tuple[Entry, ...] = ()
-    stores: tuple[Partition, ...] = ()
+    stores: tuple[tuple[str, int], ...] = ()
     forgets: str | None = None
     classic: Any = None
 
@@ -55,14 +57,18 @@ class Log:
         last = dict(one for each in self.batches[:upto] for one in each.entries)
         return [(key, value) for key, value in reversed(last.items()) if tombstones or value is not None]
 
-    def offsets(self, upto: int) -> list[core.OffsetRecord]:
-        """What is committed."""
-        found: dict[Partition, core.OffsetRecord] = {}
+    def committed(self, upto: int) -> frozenset[tuple[str, int]]:
+        """The partitions of which there are offsets, by the names of topics."""
+        found: set[tuple[str, int]] = set()
         for each in self.batches[:upto]:
-            found |= {one: core.OffsetRecord(one.topic, one.index, 7, -1, "", 0) for one in each.stores}
+            found |= set(each.stores)
             if each.forgets is not None:
-                found = {one: what for one, what in found.items() if each.forgets not in ("", one.topic)}
-        return list(found.values())
+                found = {one for one in found if each.forgets not in ("", one[0])}
+        return frozenset(found)
+
+    def offsets(self, upto: int) -> list[core.OffsetRecord]:
+        """The same as the core's records."""
+        return [core.OffsetRecord(*one, OFFSET, -1, "", 0) for one in sorted(self.committed(upto))]
 
     def classic(self, upto: int) -> Any:
         """The last record of a classic group, unless what came later ended it."""

@@ -281,6 +281,30 @@ class ConsumerFollowsSpec(RuleBasedStateMachine):
         """The log refuses batches."""
         self.lockstep.do(happens.Failed(min(count, self.lockstep.appends), error))
 
+    @rule(index=few, error=st.sampled_from(ERRORS), joins=st.booleans())
+    @precondition(lambda self: isinstance(self.lockstep.group, ConsumerGroup) and self.lockstep.group.members)
+    def long_doubt(self, index: int, error: AppendError, joins: bool) -> None:
+        """A member is led on and told to give up, and then the log has nothing of it; time is over."""
+        self.stored()
+        self.quick, member = False, self.at(index)
+        for what in ("grows", "anew"):
+            self.topic_changes("t", what)
+            self.do(Beat(member, names=("t",), owned="assigned"))
+        if joins:
+            self.do(replace(JOIN, member_id=MEMBERS[index]))
+        if self.lockstep.appends:
+            self.lockstep.do(happens.Failed(self.lockstep.appends, error))
+        for each in [each for each in sorted(self.lockstep.armed) if each[0] == "rebalance"][:1]:
+            self.lockstep.do(happens.Due(*each))
+
+    @rule(member=members, since=st.sampled_from(("none", "none", "zero")), topic=topics)
+    def all_have_left(self, member: str, since: str, topic: str) -> None:
+        """All are removed, and somebody commits."""
+        self.stored()
+        self.do(happens.Leave(tuple(self.ids())))
+        self.stored()
+        self.do(happens.Commit(member, since, 0, topic))
+
     @rule(quick=st.booleans())
     def log_gets(self, quick: bool) -> None:
         """The log is quick from now on, or slow."""

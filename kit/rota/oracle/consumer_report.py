@@ -18,12 +18,16 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class Seen:
-    """Answers by address, in order; records; what is armed, with the time that is left; the group."""
+    """Answers by address, in order; records; what is armed, with the time that is left; the group.
+
+    stores: the partitions of which offsets are written.
+    """
 
     answers: Mapping[str, ReplyMessage]
     records: tuple[Written, ...]
     timers: Mapping[tuple[str, str], int]
     group: AnyGroup | None
+    stores: tuple[tuple[str, int], ...] = ()
 
     def observed(self) -> dict[str, Fields]:
         """By topics and fields, as a report tells it."""
@@ -32,6 +36,8 @@ class Seen:
             found[f"record {place}"] = {"kind": one.kind.name, "member": one.member_id, "value": word(one.value)}
         for (name, member_id), left in self.timers.items():
             found[f"timer {name} of {member_id}"] = {"delay_ms": left}
+        if self.stores:
+            found["record of offsets"] = {"of": self.stores}
         found |= _group(self.group)
         found["answer, order"] = {"order": tuple(self.answers)}
         return found

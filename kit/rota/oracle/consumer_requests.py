@@ -10,6 +10,7 @@ from rota import coordinator as core
 from rota.coordinator.consumer.messages import ConsumerGroupHeartbeat, TopicPartitions
 from rota.kernel import FrozenMap
 from rota.oracle import consumer_inputs as happens
+from rota.oracle.consumer_log import OFFSET
 from rota.oracle.consumer_translate import name_of, topic_id
 from rota.spec.consumer import messages as spec
 from rota.spec.consumer.group import AnyGroup, ConsumerGroup, Current
@@ -65,12 +66,13 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request for both sides."""
+    """A request for both sides. commits: the name and index of the partition whose offset it commits."""
 
     send: Send
     request: spec.Request
     version: int = 1
     fresh_id: str = ""
+    commits: tuple[str, int] | None = None
 
 
 def current_of(group: AnyGroup | None, member_id: str | None) -> Current:
@@ -237,13 +239,14 @@ def _commit(one: happens.Commit, group: AnyGroup | None, cluster: Cluster) -> As
     epoch, number = _epoch(one, group), cluster.topics[one.topic][0]
     if group is not None and not isinstance(group, ConsumerGroup) and epoch >= 0:
         return None
-    partition = core.OffsetCommitPartition(one.index, 7)
+    partition = core.OffsetCommitPartition(one.index, OFFSET)
     lines = (core.OffsetCommitTopic(one.topic, (partition,)),)
     request = core.OffsetCommit(GROUP_ID, lines, epoch, one.member_id)
     return Asked(
         lambda it, to: it.offset_commit(request, one.version, to, 0),
         spec.OffsetCommitRequest(GROUP_ID, one.member_id, epoch, (Partition(str(number), one.index),)),
         one.version,
+        commits=(one.topic, one.index),
     )
 
 
@@ -255,3 +258,11 @@ def _fetch(one: happens.Fetch, group: AnyGroup | None) -> Asked:
         spec.OffsetFetchRequest(GROUP_ID, one.member_id, epoch),
         9,
     )
+
+
+def committed(it: core.GroupCoordinator) -> frozenset[tuple[str, int]]:
+    """The partitions of which the core has an offset, by an OffsetFetch of all."""
+    effects = it.offset_fetch(core.OffsetFetch((core.OffsetFetchGroup(GROUP_ID, None),)), 9, "view")
+    ((_, reply),) = effects.replies
+    topics = reply.groups[0].topics if isinstance(reply, core.OffsetFetchReply) else ()
+    return frozenset((topic.name, each.partition_index) for topic in topics for each in topic.partitions)
