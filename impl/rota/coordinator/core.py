@@ -206,8 +206,8 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         step, parked = self._step(), ParkedRequest(token, version)
         hosted = self._hosted.by_id.get(request.group_id)
         if hosted is not None:
-            subscribers, group = hosted.subscribers, Writing(hosted)
-            waits = partial(consumer_persistence.write, step, self._hosted, group)
+            subscribers = hosted.subscribers
+            waits = partial(consumer_persistence.write, step, self._hosted, Writing(hosted))
             offsets.delete(step, self._offsets, request, parked, lambda topic: topic in subscribers, waits)
             return step.effects()
         group = self._groups.get(request.group_id)
@@ -260,13 +260,16 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         return 2 * self._memory.held > self._config.members_max_bytes
 
     def fire(self, timer_id: TimerId) -> Effects:
-        """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown."""
+        """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown.
+
+        Nor if it is of the other protocol: what the log has refused leaves timers of members behind.
+        """
         step = self._step()
         group = self._groups.get(timer_id.group_id)
         hosted = self._hosted.by_id.get(timer_id.group_id)
         if hosted is not None:
             membership.fire(step, self._hosted, hosted, timer_id)
-        elif group is not None:
+        elif group is not None and not timer_id.kind.startswith("consumer_"):
             timers.fire(step, group, timer_id)
             self._weigh(timer_id.group_id)
         return step.effects()

@@ -11,129 +11,44 @@ comes alone), and what the classic protocol does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rota import coordinator as core
-from rota.coordinator.consumer.records import ConsumerBatch, Entry, GroupEpoch
+from rota.coordinator.consumer.records import Entry, GroupEpoch
 from rota.coordinator.consumer.timers import RETRY_MS
-from rota.kernel import FrozenMap, replace
+from rota.kernel import replace
 from rota.oracle import consumer_inputs as happens
 from rota.oracle.consumer_inputs import Input, brief
-from rota.oracle.consumer_log import Log, Logged, entries_of
-from rota.oracle.consumer_report import Seen, diverged
+from rota.oracle.consumer_log import Logged, entries_of
 from rota.oracle.consumer_requests import (
     CLIENT,
     GROUP_ID,
     HOST,
     JOIN,
     Asked,
-    Cluster,
     asked,
-    committed,
-    describe,
-    listing,
 )
-from rota.oracle.consumer_spec import noting
-from rota.oracle.consumer_translate import TwoHashesError, Words, partitions, reply
-from rota.oracle.lockstep import Picks
+from rota.oracle.consumer_sides import TIMERS, ConsumerSides, Pending
+from rota.oracle.consumer_translate import TwoHashesError
 from rota.oracle.report import Divergence
-from rota.oracle.shadow import Make
-from rota.spec.consumer.context import Assignment, ConsumerConfig
-from rota.spec.consumer.group import AnyGroup, ClassicGroup, ConsumerGroup
-from rota.spec.consumer.handlers import consumer
-from rota.spec.consumer.messages import Call, Listed, ReplyMessage
+from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
+from rota.spec.consumer.messages import Call
 from rota.spec.consumer.persistence import Answered, Batch, Shard
-from rota.spec.consumer.records import NotLoaded, Written
-from rota.spec.consumer.step import Arm, Reply, Step, Timer
+from rota.spec.consumer.records import NotLoaded
+from rota.spec.consumer.step import Step, Timer
 from rota.spec.consumer.vocabulary import ErrorCode, RecordKind
 
-BEGIN_MS = 1_000_000
 BESIDE = happens.Commit | happens.DeleteGroup
 """What is left out while the group is gone and the log has not said so: it would be about a classic one."""
 
-TIMERS: dict[str, core.TimerKind] = {"session": "consumer_session", "rebalance": "consumer_rebalance"}
 
-
-@dataclass
-class Pending:
-    """An append that the log has not answered, and what it will be in the log."""
-
-    append_id: int
-    logged: Logged
-
-
-class ConsumerLockstep:
-    """Parameters: make, builds the core.
-
-    Attributes: inputs, all so far; now, the virtual time; shard, the spec's; armed, timers of the spec, each
-    with when it is due.
-    """
-
-    def __init__(self, make: Make = core.GroupCoordinator) -> None:
-        self.now = BEGIN_MS
-        self.inputs: list[Input] = []
-        self.shard = Shard()
-        self.armed: dict[tuple[str, str], tuple[int, Timer]] = {}
-        self.cluster = Cluster()
-        self._make = make
-        self._picks = Picks(lambda: self.now)
-        self._words = Words()
-        self._log = Log(self._words)
-        self._pending: list[Pending] = []
-        self._due: dict[tuple[str, str], int] = {}
-        self._classic_due: set[core.TimerId] = set()
-        self._dialogue: list[str] = []
-        self._made_at: dict[int, int] = {}
-        self._serial = 0
-        self._viewed: tuple[str, ...] = ()
-        self._upto: int | None = None
-        self._begin(happens.Settings())
-
-    def _begin(self, settings: happens.Settings) -> None:
-        self.config = core.CoordinatorConfig(
-            group_consumer_max_size=settings.max_size,
-            group_consumer_assignment_interval_ms=settings.interval_ms,
-        )
-        self.spec = noting(
-            ConsumerConfig(assignment_interval_ms=settings.interval_ms, max_size=settings.max_size),
-            self._chosen,
-            lambda: self.now,
-            self._made_at,
-        )
-        self._plain = consumer(self.spec.config)
-        self.core = self._made()
+class ConsumerLockstep(ConsumerSides):
+    """Parameters: make, builds the core. Attributes: as of `ConsumerSides`."""
 
     def _begun(self, settings: happens.Settings) -> None:
         self._begin(settings)
         self.spec.begin(None)
-
-    def _made(self) -> core.GroupCoordinator:
-        made = self._make(self.config, self._picks)
-        made.see_topics(self.cluster)
-        return made
-
-    # ---- what is seen
-
-    @property
-    def group(self) -> AnyGroup | None:
-        """The group as the spec has it."""
-        return self.shard.group
-
-    @property
-    def appends(self) -> int:
-        """How many appends the log has not answered."""
-        return len(self._pending)
-
-    @property
-    def batches(self) -> int:
-        """How many batches the log has."""
-        return len(self._log.batches)
-
-    def _chosen(self) -> Assignment:
-        group = self.core.consumer_groups.get(GROUP_ID)
-        return FrozenMap({} if group is None else {name: partitions(one) for name, one in group.targets.items()})
 
     # ---- what happens
 
@@ -247,26 +162,6 @@ class ConsumerLockstep:
             if one.kind is RecordKind.TARGET and one.value is not None and one.value[1]:
                 self._made_at[one.value[0]] = self.now
 
-    def _arm(self, effects: core.Effects, step: Step) -> None:
-        for one in step.timers:
-            if isinstance(one, Arm):
-                self.armed[one.timer.name, one.timer.member_id] = (self.now + one.delay_ms, one.timer)
-            else:
-                self.armed.pop((one.name, one.member_id), None)
-        self._arm_core(effects)
-
-    def _arm_core(self, effects: core.Effects) -> None:
-        for each in effects.timers:
-            timer = each.timer_id
-            if not timer.kind.startswith("consumer_"):
-                (self._classic_due.add if isinstance(each, core.Arm) else self._classic_due.discard)(timer)
-                continue
-            name = timer.kind.removeprefix("consumer_")
-            if isinstance(each, core.Arm):
-                self._due[name, timer.member_id] = self.now + each.delay_ms
-            else:
-                self._due.pop((name, timer.member_id), None)
-
     # ---- the log
 
     def _stored(self) -> None:
@@ -276,9 +171,10 @@ class ConsumerLockstep:
         self.shard, answers = self.spec.ask("persistence.stored", self.shard)
         self._arm_core(effects)
         self._compare(effects, answers)
+        self._same_offsets(self.batches)
 
     def _failed(self, one: happens.Failed) -> None:
-        """A batch that fails takes all behind it along. Those before it are stored: the core waits for that."""
+        """A batch that fails takes all behind it along. Those before it are stored first."""
         while self.appends > one.count:
             self._stored()
         lost = self._pending[-one.count :]
@@ -298,7 +194,12 @@ class ConsumerLockstep:
     def _watched_again(self, lost: Sequence[Pending]) -> None:
         """Who was removed by what the log refused has a short session."""
         members = self.group.members if isinstance(self.group, ConsumerGroup) else {}
-        gone = {one.member_id for each in lost for one in each.logged.records if one.kind is RecordKind.MEMBER and one.value is None}
+        gone = {
+            one.member_id
+            for each in lost
+            for one in each.logged.records
+            if one.kind is RecordKind.MEMBER and one.value is None
+        }
         for member_id in gone & members.keys():
             self.armed["session", member_id] = (self.now + RETRY_MS, Timer("session", member_id))
 
@@ -318,10 +219,8 @@ class ConsumerLockstep:
         """The log up to somewhere, read by a coordinator of its own."""
         before = self.core, self.shard, dict(self.armed), dict(self._due)
         self.core, self.armed, self._due = self._made(), {}, {}
-        self._upto = min(one.upto, self.batches)
-        self._load(self.core, self._upto, one.kept, one.tombstones)
+        self._load(self.core, min(one.upto, self.batches), one.kept, one.tombstones)
         self._same_view()
-        self._upto = None
         self.core, self.shard, self.armed, self._due = before
 
     def _load(self, made: core.GroupCoordinator, upto: int, kept: int, tombstones: bool) -> None:
@@ -337,6 +236,7 @@ class ConsumerLockstep:
         self.shard = Shard(group)
         self._arm(effects, self.spec.ask("timers.loaded", group))
         self._compare(effects, ())
+        self._same_offsets(upto)
 
     # ---- the classic protocol
 
@@ -368,92 +268,3 @@ class ConsumerLockstep:
         for each in effects.appends:
             self._log.batches.append(Logged(classic=each.record))
             self._beside(self.core.appended(each.append_id))
-
-    # ---- what must be the same
-
-    def _compare(
-        self,
-        effects: core.Effects,
-        answers: Iterable[Reply],
-        records: Sequence[Written] = (),
-        stores: tuple[tuple[str, int], ...] = (),
-    ) -> None:
-        written = [one for each in effects.appends for one in self._records(each.record)]
-        mine = Seen(
-            {one.to: _listed(one.message) for one in answers},
-            tuple(records),
-            {name: due - self.now for name, (due, _) in self.armed.items()},
-            self.group,
-            stores,
-        )
-        theirs = Seen(
-            {str(to): reply(message) for to, message in effects.replies if to != "c"},
-            tuple(written),
-            {name: due - self.now for name, due in self._due.items()},
-            self._core_group(),
-            _stores(effects),
-        )
-        if mine != theirs:
-            raise self._diverged("", mine, theirs)
-        if mine.answers and not self._viewed:
-            self._dialogue[-1] += " -> " + ", ".join(f"{to}: {_short(one)}" for to, one in mine.answers.items())
-
-    def _records(self, record: Any) -> list[Written]:
-        return _in_order([self._words.record(one) for one in entries_of(record)])
-
-    def _core_group(self) -> AnyGroup | None:
-        if GROUP_ID in self.core.consumer_groups:
-            return self._words.group(self.core.consumer_groups[GROUP_ID])
-        classic = self.core.groups.get(GROUP_ID)
-        return None if classic is None else ClassicGroup(classic.state is core.GroupState.EMPTY)
-
-    def _same_view(self) -> None:
-        """Descriptions and lists of the group as it is now, acknowledged or not."""
-        topics = self.cluster.known()
-        for one in (describe(), listing((), (), self.group)):
-            if one is not None:
-                (step,) = self._plain.handle(self.group, Call(one.request, 5, "view", topics=topics))
-                effects = one.send(self.core, "view")
-                self._viewed = step.rules
-                self._compare(effects, step.replies)
-                self._viewed = ()
-
-        upto = self.batches if self._upto is None else self._upto
-        mine, theirs = self._log.committed(upto), committed(self.core)
-        if mine != theirs:
-            raise self._diverged(f"the core has offsets of {sorted(theirs)}, not of {sorted(mine)}")
-
-    def _diverged(self, what: str, mine: Seen | None = None, theirs: Seen | None = None) -> Divergence:
-        return diverged(what, self._dialogue, self.spec, self._viewed, mine, theirs)
-
-
-def _stores(effects: core.Effects) -> tuple[tuple[str, int], ...]:
-    """The partitions of which offsets are appended."""
-    batches = [each.record for each in effects.appends if isinstance(each.record, core.OffsetBatch)]
-    return tuple(
-        (one.topic, one.partition_index)
-        for batch in batches
-        for one in batch.records
-        if isinstance(one, core.OffsetRecord)
-    )
-
-
-def _in_order(records: list[Written]) -> list[Written]:
-    """Targets of members that stand together, in the order of their ids."""
-    places = [place for place, one in enumerate(records) if one.kind is RecordKind.MEMBERS_TARGET and one.value is not None]
-    for place, one in zip(places, sorted((records[each] for each in places), key=lambda each: each.member_id), strict=True):
-        records[place] = one
-    return records
-
-
-def _listed(message: ReplyMessage) -> ReplyMessage:
-    """Who is not in the list is of no type."""
-    return Listed(None) if isinstance(message, Listed) and message.group_state is None else message
-
-
-def _short(message: ReplyMessage) -> str:
-    error = getattr(message, "error_code", None)
-    if isinstance(error, ErrorCode) and error is not ErrorCode.NONE:
-        return error.name
-    epoch = getattr(message, "member_epoch", None)
-    return "ok" if epoch is None else f"ok at {epoch}"

@@ -6,6 +6,7 @@ timers go off, and have the log refuse, be read, or go to another coordinator.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from rota.oracle import consumer_inputs as happens
 from rota.oracle.consumer_inputs import Beat, Input
 from rota.oracle.consumer_lockstep import ConsumerLockstep
 from rota.oracle.shadow import Make
-from rota.spec.consumer.group import ConsumerGroup
+from rota.spec.consumer.group import ConsumerGroup, Metadata
 from rota.spec.vocabulary import AppendError
 
 MEMBERS = ("m1", "m2", "m3", "m4")
@@ -85,9 +86,13 @@ class ConsumerFollowsSpec(RuleBasedStateMachine):
             self.lockstep.do(happens.Stored())
 
     def ids(self) -> list[str]:
-        """Members, one that is none at least."""
+        """Members; one that is none where there are none."""
+        return [*self.said()] or ["m1"]
+
+    def said(self) -> Mapping[str, Metadata]:
+        """What each member has said."""
         group = self.lockstep.group
-        return [*group.members] if isinstance(group, ConsumerGroup) and group.members else ["m1"]
+        return group.members if isinstance(group, ConsumerGroup) else {}
 
     def at(self, index: int) -> str:
         """A member."""
@@ -146,9 +151,9 @@ class ConsumerFollowsSpec(RuleBasedStateMachine):
     @rule(index=few, timeout=st.sampled_from((5_000, 7_000)), wish=wishes, rack=st.sampled_from((None, "r")))
     def says_all(self, index: int, timeout: int, wish: str | None, rack: str | None) -> None:
         """A full request."""
-        group, member = self.lockstep.group, self.at(index)
-        known = isinstance(group, ConsumerGroup) and member in group.members
-        said = tuple(sorted(group.members[member].subscribed_topic_names)) if known else ("t",)  # type: ignore[union-attr]
+        member = self.at(index)
+        known = self.said().get(member, Metadata(frozenset("t")))
+        said = tuple(sorted(known.subscribed_topic_names))
         self.do(Beat(member, "current", 0, said, "assigned", timeout, wish, rack_id=rack))
 
     @rule(index=few)
@@ -282,7 +287,7 @@ class ConsumerFollowsSpec(RuleBasedStateMachine):
         self.lockstep.do(happens.Failed(min(count, self.lockstep.appends), error))
 
     @rule(index=few, error=st.sampled_from(ERRORS), joins=st.booleans())
-    @precondition(lambda self: isinstance(self.lockstep.group, ConsumerGroup) and self.lockstep.group.members)
+    @precondition(lambda self: bool(self.said()))
     def long_doubt(self, index: int, error: AppendError, joins: bool) -> None:
         """A member is led on and told to give up, and then the log has nothing of it; time is over."""
         self.stored()

@@ -33,7 +33,11 @@ class Seen:
         """By topics and fields, as a report tells it."""
         found = {f"answer to {to}": said(one) for to, one in self.answers.items()}
         for place, one in enumerate(self.records, 1):
-            found[f"record {place}"] = {"kind": one.kind.name, "member": one.member_id, "value": word(one.value)}
+            found[f"record {place}"] = {
+                "kind": one.kind.name,
+                "member": one.member_id,
+                "value": word(one.value),
+            }
         for (name, member_id), left in self.timers.items():
             found[f"timer {name} of {member_id}"] = {"delay_ms": left}
         if self.stores:
@@ -87,8 +91,8 @@ def diverged(
 ) -> Divergence:
     """The divergence of a step.
 
-    Parameters: what, the headline, if it is not a difference between what was seen; viewed, the rules by which
-    the group was looked at, if that differs.
+    Parameters: what, the headline, if it is not a difference between what was seen; viewed, the rules by
+    which the group was looked at, if that differs.
     """
     used = list(dict.fromkeys(viewed or spec.used))
     slugs = [slug for slug in used if not slug.startswith("persistence.")] or used

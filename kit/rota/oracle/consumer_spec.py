@@ -57,7 +57,9 @@ def state_of(group: AnyGroup | None) -> str:
     return "absent" if group is None else "classic, empty" if group.empty else "classic"
 
 
-def noting(config: ConsumerConfig, choice: Choice, now_ms: Callable[[], int], made_at: dict[int, int]) -> NotingSpec:
+def noting(
+    config: ConsumerConfig, choice: Choice, now_ms: Callable[[], int], made_at: dict[int, int]
+) -> NotingSpec:
     """The spec that follows.
 
     Parameters: choice, the core's target; now_ms, the clock; made_at, when the target of an epoch was made.
@@ -100,5 +102,3 @@ def allowed(assignor: Assignor, asked: Asked, given: Assignment) -> bool:
 def is_complete(asked: Asked, given: Assignment) -> bool:
     """Whether all partitions are given that somebody subscribes to."""
     return sum(map(len, given.values())) == sum(asked.partitions.values())
-
-

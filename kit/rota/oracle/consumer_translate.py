@@ -1,6 +1,6 @@
 """The core's values of the consumer protocol in the spec's words: requests' answers, records, a group.
 
-Ids of topics are "1", "2" and so on here, as they were given out; hashes of topics are what they were made of.
+Ids of topics are "1", "2" and so on here, as they were given out; hashes are what they were made of.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ STATES = {
     written.MemberState.UNREVOKED: MemberState.UNREVOKED_PARTITIONS,
     written.MemberState.UNRELEASED: MemberState.UNRELEASED_PARTITIONS,
 }
+
+
+NOBODY = -1
+"""The epoch of an owner that there is not."""
 
 
 def topic_id(number: int) -> UUID:
@@ -107,7 +111,7 @@ class Words:
         """A group of the core."""
         now = {name: current(one) for name, one in group.current.items()}
         owners = {
-            Partition(name_of(topic), index): now[name].epoch if name in now else None
+            Partition(name_of(topic), index): now[name].epoch if name in now else NOBODY
             for (topic, index), name in group.owners.items()
         }
         return ConsumerGroup(
@@ -202,8 +206,6 @@ def _error(message: Any) -> int:
             return message.groups[0].error_code
         case core.DeleteGroupsReply():
             return message.results[0].error_code
-        case (
-            core.OffsetDeleteReply() | core.JoinGroupReply() | core.SyncGroupReply() | core.HeartbeatReply()
-        ):
+        case core.OffsetDeleteReply() | core.JoinGroupReply() | core.SyncGroupReply() | core.HeartbeatReply():
             return message.error_code
     raise TypeError(f"{type(message).__name__} is no answer to what is asked here")
