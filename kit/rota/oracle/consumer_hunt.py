@@ -22,7 +22,7 @@ OUT_OF_REACH = {
 }
 """Rules that the machine does not reach, and why."""
 
-TRIES = 600
+TRIES = 300
 """Replays after which the shortest so far has to do."""
 
 

@@ -164,17 +164,32 @@ class ConsumerFollowsSpec(RuleBasedStateMachine):
     # ---- whatever can be sent
 
     @rule(
-        member=members,
+        index=st.integers(0, 4),
         since=st.sampled_from(("current", "previous", "previous")),
         ahead=st.sampled_from((0, 0, 0, 1, -1, 1_000)),
         owned=st.sampled_from((None, "assigned", "held", "one", "nothing", "foreign")),
         some=st.sampled_from((None, None, None, *SUBSCRIPTIONS)),
         wish=wishes,
     )
-    def beats(self, member: str, since: str, ahead: int, owned: str | None, some: tuple[str, ...] | None,
+    def beats(self, index: int, since: str, ahead: int, owned: str | None, some: tuple[str, ...] | None,
               wish: str | None) -> None:  # fmt: skip
-        """A heartbeat at any epoch."""
-        self.do(Beat(member, since, ahead, some, owned, assignor=wish))
+        """A heartbeat at any epoch, of a stranger too."""
+        self.do(Beat(self.at(index) if index < 4 else "stranger", since, ahead, some, owned, assignor=wish))
+
+    @rule(
+        index=few,
+        ahead=st.sampled_from((1, -1)),
+        since=st.sampled_from(("current", "previous")),
+        topic=topics,
+    )
+    def at_other_epochs(self, index: int, ahead: int, since: str, topic: str) -> None:
+        """A member heartbeats, commits and fetches at an epoch that is not its own, or was."""
+        member = self.at(index)
+        self.do(Beat(member, since, ahead, owned="assigned"))
+        self.do(Beat(member, "previous", owned="held"))
+        self.do(happens.Commit(member, since, ahead, topic))
+        self.do(happens.Commit(member, "previous", 0, topic, 1))
+        self.do(happens.Fetch(member, since, ahead))
 
     @rule(mistake=st.sampled_from(MISTAKES))
     def errs(self, mistake: Beat) -> None:
@@ -309,6 +324,20 @@ class ConsumerFollowsSpec(RuleBasedStateMachine):
         self.do(happens.Leave(tuple(self.ids())))
         self.stored()
         self.do(happens.Commit(member, since, 0, topic))
+
+    @rule(member=members, version=st.sampled_from((8, 9)), asks=st.booleans())
+    def all_is_gone(self, member: str, version: int, asks: bool) -> None:
+        """All are removed, the group is deleted, and somebody has not heard of it."""
+        self.stored()
+        for one in (happens.Leave(tuple(self.ids())), happens.DeleteGroup()):
+            self.do(one)
+            self.stored()
+        if asks:
+            self.do(happens.Describe())
+            self.do(happens.Commit(member, "zero", 1, version=version))
+            self.do(happens.Leave((member,)))
+            self.do(Beat(member, "zero", 1))
+            self.do(happens.DeleteGroup())
 
     @rule(quick=st.booleans())
     def log_gets(self, quick: bool) -> None:
