@@ -10,7 +10,6 @@ from rota.mutants.core import CoreBug, planted
 from rota.oracle.consumer_inputs import Input
 from rota.oracle.consumer_lockstep import ConsumerLockstep
 from rota.oracle.consumer_machine import ConsumerFollowsSpec
-from rota.oracle.minimise import fewer
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make
 from rota.oracle.walk import Walk, run
@@ -73,9 +72,12 @@ def walked(examples: int, steps: int, make: Make = GroupCoordinator) -> Walk:
 
 
 def hunted(bug: CoreBug, examples: Iterable[Sequence[Input]]) -> tuple[list[Input], Divergence] | None:
-    """Play examples to a core with this bug until it diverges, shortened; None if it never does."""
+    """Play examples to a core with this bug until it diverges, shortened; None if it never does.
+
+    Short ones are played first, which are soon played and soon shortened.
+    """
     with planted(bug):
-        for inputs in examples:
+        for inputs in sorted(examples, key=len):
             found, done, _ = replay(inputs)
             if found is not None:
                 return minimised(done, found)
@@ -109,11 +111,20 @@ def minimised(
     before: list[Input] = []
     while before != shrinker.inputs:
         before = list(shrinker.inputs)
-        fewer(shrinker)
+        _fewer(shrinker)
         for place in range(len(shrinker.inputs)):
             for plain in _plainer(shrinker.inputs, place):
                 shrinker.keep([*shrinker.inputs[:place], plain, *shrinker.inputs[place + 1 :]])
     return shrinker.inputs, shrinker.found
+
+
+def _fewer(shrinker: _Shrinker) -> None:
+    """Leave out blocks of inputs, from halves down to single ones; the latest first."""
+    size = max(1, len(shrinker.inputs) // 2)
+    while size:
+        for begin in range(len(shrinker.inputs) - size, -1, -size):
+            shrinker.keep(shrinker.inputs[:begin] + shrinker.inputs[begin + size :])
+        size //= 2
 
 
 def _plainer(inputs: Sequence[Input], place: int) -> Iterator[Input]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from rota import coordinator as core
 from rota.oracle.lockstep import About, Ask, Due, Input, Lockstep, Logged, Moved, replay
@@ -29,18 +29,7 @@ NEWEST = {core.JoinGroup: 9, core.SyncGroup: 5, core.Heartbeat: 4, core.LeaveGro
 TIMEOUT_MS = 10_000
 
 
-class Shrinks(Protocol):
-    """Inputs that are made shorter. keep: whether a candidate does as well, and stands from now on."""
-
-    inputs: list[Any]
-
-    def keep(self, candidate: Sequence[Any]) -> bool:
-        """Whether the candidate breaks the same rule."""
-
-
 class _Shrinker:
-    inputs: list[Input]
-
     def __init__(
         self,
         inputs: Sequence[Input],
@@ -85,13 +74,13 @@ def minimised(
     before: list[Input] = []
     while before != shrinker.inputs:
         before = list(shrinker.inputs)
-        for way in (fewer, _handshakes, _earlier_members, _plainer):
+        for way in (_fewer, _handshakes, _earlier_members, _plainer):
             way(shrinker)
     _renumbered(shrinker)
     return shrinker.inputs, shrinker.found
 
 
-def fewer(shrinker: Shrinks) -> None:
+def _fewer(shrinker: _Shrinker) -> None:
     """Leave out blocks of inputs, from halves down to single ones, then pairs; the latest first."""
     size = len(shrinker.inputs) // 2
     while size:
@@ -102,7 +91,7 @@ def fewer(shrinker: Shrinks) -> None:
         _without_pairs(shrinker)
 
 
-def _without_pairs(shrinker: Shrinks) -> None:
+def _without_pairs(shrinker: _Shrinker) -> None:
     for later in range(len(shrinker.inputs) - 1, 0, -1):
         for earlier in range(later - 1, -1, -1):
             if later < len(shrinker.inputs):
