@@ -1,7 +1,8 @@
 """What the lockstep of the consumer protocol reaches and which bugs it finds, as files that a test compares.
 
-`python tests/oracle/consumer_pin.py` writes them anew: consumer_coverage.txt and examples beside this file,
-of the machine and of each bug, and docs/planted-consumer-bugs.md. Review the difference like code.
+`PYTHONPATH=tests python tests/oracle/consumer_pin.py` writes them anew: consumer_coverage.txt, the
+examples of the machine and of each bug, and docs/planted-consumer-bugs.md. Review the difference like
+code.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from oracle.consumer_courses import COURSES
 from rota.mutants.core import CoreBug, consumer_bugs, planted
 from rota.oracle.bug_table import AMONG, ITSELF, OTHER, TRIED
 from rota.oracle.consumer_hunt import OUT_OF_REACH, hunted, replay, walked
@@ -38,8 +40,8 @@ After every step answers, records, timers, the group and what is told of it must
 may be any outcome that the spec allows the assignor. What was found is made shorter until nothing can be left
 out; `make test` plays that anew.
 
-This page is written by `python tests/oracle/consumer_pin.py`. *Steps*: of the shortened dialogue. *Reported
-by*: the rule that the report names, where that is not the bug's own; *own rule*: where the report has that
+This page is written by `PYTHONPATH=tests python tests/oracle/consumer_pin.py`. *Steps*: of the shortened
+dialogue. *Reported by*: the rule that the report names, where that is not the bug's own; *own rule*: where the report has that
 one. Out of reach, and why:
 """
 
@@ -113,12 +115,13 @@ def draw() -> None:
 
 
 def _hunted(name: str) -> list[Input] | None:
-    found = hunted(consumer_bugs()[name], examples())
+    bug = consumer_bugs()[name]
+    found = hunted(bug, COURSES) or hunted(bug, examples())
     return None if found is None else found[0]
 
 
 def hunt() -> None:
-    """Write what shows the bugs, by the examples that are kept."""
+    """Write what shows the bugs, by short courses, else by the examples that are kept."""
     bugs = consumer_bugs()
     kept: dict[str, list[Input]] = {}
     findings: list[tuple[CoreBug, int, Divergence]] = []

@@ -9,6 +9,7 @@ from itertools import islice
 import pytest
 
 from oracle import consumer_pin as pin
+from oracle.consumer_courses import COURSES
 from rota.coordinator import GroupCoordinator
 from rota.kernel import FrozenMap
 from rota.mutants.core import CoreBug, consumer_bugs, planted
@@ -108,6 +109,11 @@ def test_a_long_walk_finds_nothing() -> None:
 # ---- planted bugs
 
 
+def test_short_courses_find_nothing_either() -> None:
+    for one in COURSES:
+        assert replay(one)[0] is None
+
+
 def test_every_rule_has_a_bug_and_every_bug_a_rule() -> None:
     assert {bug.rule for bug in consumer_bugs().values()} == CONSUMER_RULES.keys() - OUT_OF_REACH.keys()
 
@@ -141,7 +147,7 @@ def test_the_page_tells_of_these_bugs() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", consumer_bugs())
 def test_a_planted_bug_is_hunted_anew(name: str) -> None:
-    found = hunted(consumer_bugs()[name], pin.examples())
+    found = hunted(consumer_bugs()[name], COURSES)
     assert found is not None, f"{consumer_bugs()[name].meaning} is not noticed"
     assert len(found[0]) <= LONGEST, str(found[1])
 

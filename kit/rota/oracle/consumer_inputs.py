@@ -32,8 +32,8 @@ class Beat:
     """ConsumerGroupHeartbeat.
 
     since: which epoch of the member, "current", "previous" or "zero", to which `ahead` is added; owned: what
-    the member says to own, None nothing: "assigned", "held" (with what it is to give up), "one" of what is
-    assigned, "nothing", "foreign".
+    the member says to own, None nothing: "assigned", "held" (with what it is to give up), "part" (with one of
+    that), "one" of what is assigned, "nothing", "foreign".
     """
 
     member_id: str = "m1"

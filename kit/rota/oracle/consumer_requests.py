@@ -92,6 +92,7 @@ def _owned(word: str | None, now: Current) -> frozenset[Partition] | None:
     return {
         "assigned": assigned,
         "held": now.owned,
+        "part": assigned | frozenset(sorted(partitions(now.pending))[:1]),
         "one": frozenset(sorted(assigned)[:1]),
         "nothing": frozenset(),
         "foreign": frozenset({FOREIGN}),
