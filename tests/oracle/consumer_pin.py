@@ -41,8 +41,8 @@ may be any outcome that the spec allows the assignor. What was found is made sho
 out; `make test` plays that anew.
 
 This page is written by `PYTHONPATH=tests python tests/oracle/consumer_pin.py`. *Steps*: of the shortened
-dialogue. *Reported by*: the rule that the report names, where that is not the bug's own; *own rule*: where the report has that
-one. Out of reach, and why:
+dialogue. *Reported by*: the rule that the report names, where that is not the bug's own; *own rule*:
+where the report has that one. Out of reach, and why:
 """
 
 
