@@ -92,7 +92,10 @@ def test_every_pinned_pair_of_rule_and_state_is_reached(walk: Walk) -> None:
 
 
 def test_every_line_of_reconciliation_is_gone_through(walk: Walk) -> None:
+    """In the walk and the short courses together."""
     assert walk.inputs
+    for some in COURSES:
+        replay(some)
     assert {one.name for one in TABLE} == LINES
 
 
