@@ -172,6 +172,7 @@ pin: $(VENV)/ready-test
 	$(BIN)/python tests/pin_counts.py $(foreach profile,kafka-4.x kafka-3.x,$(OUT)/pin/$(profile)/standard/check.json)
 	$(BIN)/python tests/designs/pin_designs.py
 	$(BIN)/python tests/oracle/pin.py
+	PYTHONPATH=tests $(BIN)/python tests/oracle/consumer_pin.py
 
 # From the spec and the scopes; a test fails if they are out of date:
 # docs/reference, and the tables of docs/designs.md, docs/scopes.md and docs/proofs.md.

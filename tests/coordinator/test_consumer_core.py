@@ -17,6 +17,8 @@ from rota.coordinator import (
     OffsetCommit,
     OffsetCommitPartition,
     OffsetCommitTopic,
+    OffsetDelete,
+    OffsetDeleteTopic,
     TimerId,
 )
 from rota.coordinator.consumer.messages import ConsumerGroupHeartbeat, TopicPartitions
@@ -74,7 +76,11 @@ def beat(core: GroupCoordinator, member: str, epoch: int, **more: Any) -> Effect
             **more,
         }
     return core.consumer_group_heartbeat(
-        ConsumerGroupHeartbeat("g", member, epoch, **more), 1, "client", "/host", f"{member}@{epoch}"
+        ConsumerGroupHeartbeat(more.pop("group_id", "g"), member, epoch, **more),
+        1,
+        "client",
+        "/host",
+        f"{member}@{epoch}",
     )
 
 
@@ -255,3 +261,55 @@ def test_static_members_and_regular_expressions_are_refused() -> None:
     for more in ({"instance_id": "i"}, {"subscribed_topic_regex": "t.*"}):
         effects = beat(coordinator(), "m1", 0, **more)
         assert told(effects) == [("m1@0", ErrorCode.INVALID_REQUEST, 0)]
+
+
+def test_a_refusal_does_not_wait_for_what_it_rests_on() -> None:
+    core = coordinator()
+    beat(core, "m1", 0)
+    assert told(beat(core, "m1", 9)) == [("m1@9", ErrorCode.FENCED_MEMBER_EPOCH, 0)]
+    assert told(beat(core, "m9", -1)) == [("m9@-1", ErrorCode.UNKNOWN_MEMBER_ID, 0)]
+
+
+def test_that_a_group_has_members_or_a_topic_subscribers_waits_for_the_log() -> None:
+    core = coordinator()
+    effects = beat(core, "m1", 0)
+    deletion = OffsetDelete("g", (OffsetDeleteTopic("t", (0,)),))
+    assert not core.delete_groups(["g"], 2, "delete").replies
+    assert not core.offset_delete(deletion, 0, "offsets", lambda metadata: ()).replies
+    (_, (first, deleted), (second, offsets)) = stored(core, effects).replies
+    assert (first, second) == ("delete", "offsets")
+    assert deleted.results[0].error_code == ErrorCode.NON_EMPTY_GROUP  # type: ignore[union-attr]
+    (line,) = offsets.topics[0].partitions  # type: ignore[union-attr]
+    assert line.error_code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+
+
+def test_of_several_groups_to_delete_each_has_its_own_answer() -> None:
+    core = coordinator()
+    settled(core, beat(core, "m1", 0))
+    settled(core, beat(core, "m1", -1))
+    settled(core, beat(core, "m1", 0, group_id="h"))
+    effects = core.delete_groups(["g", "h", "i"], 2, "delete")
+    ((_, reply),) = stored(core, effects).replies
+    assert [(each.group_id, each.error_code) for each in reply.results] == [  # type: ignore[union-attr]
+        ("g", ErrorCode.NONE),
+        ("h", ErrorCode.NON_EMPTY_GROUP),
+        ("i", ErrorCode.GROUP_ID_NOT_FOUND),
+    ]
+
+
+def test_a_timer_left_behind_by_what_the_log_refused_does_nothing_to_a_classic_group() -> None:
+    core = coordinator()
+    commit = OffsetCommit("g", (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7),)),))
+    core.appended(append_of(core.offset_commit(commit, 9, "commit", 0)).append_id)
+    stored(core, beat(core, "m1", 0), ErrorCode.KAFKA_STORAGE_ERROR)
+    assert core.group_ids == ("g",)
+    assert core.fire(TimerId(SESSION, "g", "m1")) == Effects()
+    assert core.group_ids == ("g",)
+
+
+def test_of_two_assignors_with_as_many_wishes_it_is_uniform_as_in_a_broker() -> None:
+    for wishes in (("range", "uniform"), ("uniform", "range")):
+        core = coordinator()
+        for number, wish in enumerate(wishes):
+            settled(core, beat(core, f"m{number}", 0, server_assignor=wish))
+        assert seen(core).groups[0].assignor_name == "uniform"

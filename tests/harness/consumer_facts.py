@@ -11,11 +11,16 @@ from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
 from rota.spec.consumer.handlers import consumer
 from rota.spec.consumer.messages import (
     Call,
+    ConsumerGroupDescribeRequest,
     ConsumerGroupHeartbeatReply,
     ConsumerGroupHeartbeatRequest,
+    DeleteGroupsRequest,
     ErrorReply,
     LeaveGroupReply,
     LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
     Topic,
 )
 from rota.spec.consumer.persistence import Shard
@@ -171,6 +176,31 @@ def an_answer_waits_for_its_batch_or_the_one_before(rules: RuleTable) -> None:
     assert spec.ask("persistence.written", shard, idle)[1] == idle.replies
 
 
+def an_error_that_ends_a_request_and_what_is_read_wait_for_nothing(rules: RuleTable) -> None:
+    spec = spec_of(rules)
+    before, _ = spec.ask("persistence.written", Shard(), step_of(spec, None, JOIN))
+    commit = OffsetCommitRequest("g", "m1", 9, T[:1])
+    for request in (
+        ConsumerGroupHeartbeatRequest("g", "m1", 9),
+        ConsumerGroupDescribeRequest("g"),
+        OffsetFetchRequest("g"),
+        commit,
+    ):
+        step = step_of(spec, before.group, request)
+        assert spec.ask("persistence.written", before, step) == (before, step.replies)
+    for waits in (DeleteGroupsRequest("g"), OffsetDeleteRequest("g", "t"), LeaveGroupRequest("g", ("m9",))):
+        assert spec.ask("persistence.written", before, step_of(spec, before.group, waits))[1] == ()
+
+
+def a_commit_is_a_batch_of_its_own(rules: RuleTable) -> None:
+    spec = spec_of(rules)
+    commit = Call(OffsetCommitRequest("g", "m1", 2, T[:1]), 9, topics=TOPICS)
+    (step,) = spec.handle(joined(spec, "m1"), commit)
+    shard, now = spec.ask("persistence.written", Shard(step.group), step)
+    assert (now, len(shard.batches)) == ((), 1)
+    assert spec.ask("persistence.stored", shard) == (Shard(step.group), step.replies)
+
+
 def a_failed_append_takes_the_group_back(rules: RuleTable) -> None:
     spec = spec_of(rules)
     steps = [step_of(spec, None, JOIN)]
@@ -225,6 +255,8 @@ FACTS: Mapping[str, Callable[[RuleTable], None]] = {
         a_loaded_group_has_its_timers_anew,
         an_assignor_that_fails_leaves_no_trace,
         an_answer_waits_for_its_batch_or_the_one_before,
+        an_error_that_ends_a_request_and_what_is_read_wait_for_nothing,
+        a_commit_is_a_batch_of_its_own,
         a_failed_append_takes_the_group_back,
         who_waits_when_the_coordinator_moves_is_told,
         within_the_interval_both_is_allowed,

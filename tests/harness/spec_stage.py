@@ -124,6 +124,7 @@ class SpecStage(Stage):
         self.shard, replies = self.spec.ask("persistence.written", self.shard, step)
         if step.records:
             self.log.append(step.records)
+        if self.shard.batches:
             self.shard, replies = self.spec.ask("persistence.stored", self.shard)
         if step.forgets is not None:
             kept = {one for one in self._stored if step.forgets and self._named(one) != step.forgets}

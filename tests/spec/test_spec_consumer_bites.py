@@ -167,6 +167,14 @@ WRONG: dict[str, tuple[str, Callable[..., Any]]] = {
         "persistence.written",
         lambda spec, shard, step: (replace(shard, group=step.group), step.replies),
     ),
+    "errors wait for the log": (
+        "persistence.written",
+        lambda spec, shard, step: original("persistence.written")(spec, shard, replace(step, at_once=False)),
+    ),
+    "a commit is no batch": (
+        "persistence.written",
+        lambda spec, shard, step: original("persistence.written")(spec, shard, replace(step, stores=())),
+    ),
     "all that waits is answered": (
         "persistence.stored",
         lambda spec, shard: (replace(shard, batches=()), tuple(r for b in shard.batches for r in b.replies)),

@@ -87,8 +87,8 @@ class Deletion:
     unanswered: int = 0
 
     def answered(self, group_id: str, reply_to: ReplyTo, error_code: int) -> None:
-        """The log has answered for a group."""
-        self.errors[group_id] = error_code
+        """The log has answered for a group, which may be one that stays, for an error of its own."""
+        self.errors[group_id] = error_code or self.errors[group_id]
         self.unanswered -= 1
         self.reply_if_done(reply_to)
 

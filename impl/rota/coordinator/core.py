@@ -1,6 +1,7 @@
 """The coordinator as its caller sees it: requests, timers and the log's answers in, effects out."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from rota.coordinator import (
     admin,
@@ -23,6 +24,7 @@ from rota.coordinator.consumer import offsets as consumer_offsets
 from rota.coordinator.consumer import persistence as consumer_persistence
 from rota.coordinator.consumer.core import ConsumerGroupCoordinator
 from rota.coordinator.consumer.records import Entry
+from rota.coordinator.consumer.writing import Writing
 from rota.coordinator.effects import Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
 from rota.coordinator.ledger import DeferredEvent, Outstanding
@@ -205,7 +207,8 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         hosted = self._hosted.by_id.get(request.group_id)
         if hosted is not None:
             subscribers = hosted.subscribers
-            offsets.delete(step, self._offsets, request, parked, lambda topic: topic in subscribers)
+            waits = partial(consumer_persistence.write, step, self._hosted, Writing(hosted))
+            offsets.delete(step, self._offsets, request, parked, lambda topic: topic in subscribers, waits)
             return step.effects()
         group = self._groups.get(request.group_id)
         error = offsets.delete_error(group, request)
@@ -257,13 +260,16 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         return 2 * self._memory.held > self._config.members_max_bytes
 
     def fire(self, timer_id: TimerId) -> Effects:
-        """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown."""
+        """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown.
+
+        Nor if it is of the other protocol: what the log has refused leaves timers of members behind.
+        """
         step = self._step()
         group = self._groups.get(timer_id.group_id)
         hosted = self._hosted.by_id.get(timer_id.group_id)
         if hosted is not None:
             membership.fire(step, self._hosted, hosted, timer_id)
-        elif group is not None:
+        elif group is not None and not timer_id.kind.startswith("consumer_"):
             timers.fire(step, group, timer_id)
             self._weigh(timer_id.group_id)
         return step.effects()

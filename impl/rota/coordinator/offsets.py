@@ -40,6 +40,9 @@ from rota.coordinator.step import Step
 TopicsOf = Callable[[bytes], Collection[str] | None]
 """The topics in a consumer's metadata, None if they cannot be read."""
 
+Unwritten = Callable[[Callable[[ReplyTo, int], None]], None]
+"""Takes the answer to a request that writes nothing, to give it when that is due."""
+
 GROUP_ID_NOT_FOUND_SINCE = 9
 """First OffsetCommit version that has an error code for a group that does not exist."""
 
@@ -209,6 +212,7 @@ def delete(
     request: OffsetDelete,
     parked: ParkedRequest,
     subscribed: Callable[[str], bool],
+    unwritten: Unwritten | None = None,
 ) -> None:
     """Delete the offsets that a request names, but for those of topics that are subscribed to."""
     reply = OffsetDeleteReply(
@@ -237,7 +241,7 @@ def delete(
         or store.get(request.group_id, topic.name, index) is not None
         or store.is_pending(request.group_id, topic.name, index)
     )
-    write(step, store, request.group_id, tombstones, parked, reply)
+    write(step, store, request.group_id, tombstones, parked, reply, unwritten=unwritten)
 
 
 def topic_gone(step: Step, store: OffsetStore, topic: str) -> None:
@@ -276,11 +280,13 @@ def write(
     parked: ParkedRequest,
     reply: OffsetCommitReply | OffsetDeleteReply,
     producer_id: int = NO_PRODUCER_ID,
+    unwritten: Unwritten | None = None,
 ) -> None:
     """Append records, if there are any; apply them and reply when the log has answered.
 
     The state of the group does not matter then: what was accepted once is stored. After a failure the whole
-    request has failed, also what was not to be written.
+    request has failed, also what was not to be written. `unwritten`: what becomes of a request that writes
+    nothing; without it that is answered at once.
     """
 
     def answered(reply_to: ReplyTo, error_code: int) -> None:
@@ -288,6 +294,8 @@ def write(
 
     if records:
         _append(step, store, group_id, records, answered, producer_id)
+    elif unwritten is not None:
+        unwritten(answered)
     else:
         step.reply(parked, reply)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +18,7 @@ from importlib.resources import files
 from types import FunctionType
 
 TABLES = ("core_bugs.toml", "offset_bugs.toml")
+CONSUMER_TABLES = ("consumer_bugs.toml",)
 
 BESIDE_MEMBERS = ("hosting.", "offsets.", "transactions.", "admin.", "expiry.")
 """Rules of the spec, by the beginning of their slugs, that are about no group's members."""
@@ -51,7 +52,17 @@ class CoreBug:
 @cache
 def core_bugs() -> Mapping[str, CoreBug]:
     """All planted bugs by name, in the order of the rules."""
-    texts = ((files("rota.mutants") / name).read_text(encoding="utf-8") for name in TABLES)
+    return _read(TABLES)
+
+
+@cache
+def consumer_bugs() -> Mapping[str, CoreBug]:
+    """Those of the consumer protocol, whose rules stand in a table of their own, by name."""
+    return _read(CONSUMER_TABLES)
+
+
+def _read(tables: Iterable[str]) -> Mapping[str, CoreBug]:
+    texts = ((files("rota.mutants") / name).read_text(encoding="utf-8") for name in tables)
     bugs = [CoreBug(**entry) for text in texts for entry in tomllib.loads(text)["bug"]]
     return {bug.name: bug for bug in bugs}
 

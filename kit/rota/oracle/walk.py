@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from rota.coordinator import UNMENDED, GroupCoordinator, Mends
 from rota.mutants.core import BESIDE_MEMBERS
-from rota.oracle.lockstep import Input
 from rota.oracle.machine import CoordinatorFollowsSpec
 from rota.oracle.minimise import minimised
 from rota.oracle.report import Divergence
@@ -45,7 +45,7 @@ def judged_beside() -> set[str]:
 class Walk:
     """What a walk did. examples: inputs of each; visited: pairs (slug, state); found: ends the last one."""
 
-    examples: list[list[Input]] = field(default_factory=list)
+    examples: list[list[Any]] = field(default_factory=list)
     visited: set[tuple[str, str]] = field(default_factory=set)
     found: Divergence | None = None
 
@@ -84,12 +84,17 @@ def walk(
     Recorded.make = staticmethod(make)
     Recorded.mends = mends
     try:
-        with no_constants_of_sources():
-            run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
+        run(Recorded, examples, steps)
     except Divergence as found:
         shortest = minimised(result.examples[-1], found, make, mends, machine.kind)
         result.examples[-1], result.found = shortest
     return result
+
+
+def run(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
+    """So many examples of a machine, the same ones every time. Errors: what the machine raises."""
+    with no_constants_of_sources():
+        run_state_machine_as_test(machine, settings=_settings(examples, steps))
 
 
 @contextmanager

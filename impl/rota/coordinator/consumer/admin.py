@@ -11,6 +11,7 @@ from functools import partial
 from rota.coordinator import admin, offsets
 from rota.coordinator.admin_messages import GroupTombstone, ListedGroup, ListGroups, ListGroupsReply
 from rota.coordinator.config import CoordinatorConfig
+from rota.coordinator.consumer import persistence
 from rota.coordinator.consumer.group import ConsumerGroup, ConsumerGroupState
 from rota.coordinator.consumer.hosting import Hosted
 from rota.coordinator.consumer.messages import (
@@ -22,6 +23,7 @@ from rota.coordinator.consumer.messages import (
 from rota.coordinator.consumer.records import GROUP, TARGET, TOPICS, ConsumerBatch, Place, by_topic
 from rota.coordinator.consumer.target import assignor_of
 from rota.coordinator.consumer.topics import TopicImage
+from rota.coordinator.consumer.writing import Writing
 from rota.coordinator.expiry import MINUTE_MS
 from rota.coordinator.ledger import DeferredEvent, ReplyTo
 from rota.coordinator.messages import ErrorCode
@@ -102,17 +104,23 @@ def list_groups(hosted: Hosted, request: ListGroups, group_ids: Iterable[str] | 
 def delete_groups(step: Step, hosted: Hosted, group_ids: Iterable[str], parked: ParkedRequest) -> None:
     """Delete groups that are Empty, of whichever protocol, each one once.
 
-    (A broker answers all groups of the request with the log's error; here only those that the log refused.)
+    That a group has members is said when the log has them. (A broker answers all groups of the request with
+    the log's error; here only those that the log refused.)
     """
     deletion = admin.Deletion(parked, {each: _deletion_error(hosted, each) for each in group_ids})
-    for group_id, error_code in deletion.errors.items():
-        if error_code == ErrorCode.NONE:
-            deletion.unanswered += 1
-            answered = partial(deletion.answered, group_id)
-            if group_id in hosted.by_id:
-                remove_group(step, hosted, group_id, answered)
-            else:
-                admin.remove_group(step, hosted.store, hosted.classic, group_id, answered)
+    waiting = [
+        each for each, error in deletion.errors.items() if error == ErrorCode.NONE or each in hosted.by_id
+    ]
+    deletion.unanswered = 1 + len(waiting)
+    for group_id in waiting:
+        answered = partial(deletion.answered, group_id)
+        if group_id not in hosted.by_id:
+            admin.remove_group(step, hosted.store, hosted.classic, group_id, answered)
+        elif hosted.by_id[group_id].members:
+            persistence.write(step, hosted, Writing(hosted.by_id[group_id]), answered)
+        else:
+            remove_group(step, hosted, group_id, answered)
+    deletion.unanswered -= 1
     deletion.reply_if_done(step.reply)
 
 

@@ -97,8 +97,11 @@ class ConsumerGroup:
 
     @property
     def wished_assignor(self) -> str | None:
-        """The assignor that most members ask for, None if nobody asks; of a tie the first in order."""
-        return min(self.wishes, key=lambda name: (-self.wishes[name], name), default=None)
+        """The assignor that most members ask for, None if nobody asks.
+
+        Of a tie it is uniform, the last by name; in a broker its table of hashes has that first.
+        """
+        return max(self.wishes, key=lambda name: (self.wishes[name], name), default=None)
 
     @property
     def is_homogeneous(self) -> bool:

@@ -67,7 +67,7 @@ def heartbeat(step: Step, hosted: Hosted, request: ConsumerGroupHeartbeat, calle
     if error == ErrorCode.NONE:
         error = _memory_error(step, group, request, caller)
     if error != ErrorCode.NONE:
-        _refuse(step, hosted, caller, request, error)
+        _refuse(step, caller, error)
         return
     writing = _begun(step, hosted, group, request.group_id)
     if not request.member_id:
@@ -203,16 +203,12 @@ def _answer(
     reply_to(parked, reply if error_code == ErrorCode.NONE else ConsumerGroupHeartbeatReply(error_code))
 
 
-def _refuse(
-    step: Step, hosted: Hosted, caller: Caller, request: ConsumerGroupHeartbeat, error_code: int
-) -> None:
-    """Nothing changes; but what the refusal rests on may not be in the log yet."""
-    reply = ConsumerGroupHeartbeatReply(error_code, MESSAGES.get(error_code))
-    group = hosted.by_id.get(request.group_id)
-    if group is None:
-        step.reply(caller.parked, reply)
-    else:
-        persistence.write(step, hosted, Writing(group), partial(_answer, caller.parked, reply))
+def _refuse(step: Step, caller: Caller, error_code: int) -> None:
+    """Nothing changes. It is said at once, even if what it rests on is not in the log yet.
+
+    (A broker throws it out of the write, and what is thrown waits for no batch.)
+    """
+    step.reply(caller.parked, ConsumerGroupHeartbeatReply(error_code, MESSAGES.get(error_code)))
 
 
 MESSAGES = {
@@ -227,9 +223,9 @@ def _leave(step: Step, hosted: Hosted, request: ConsumerGroupHeartbeat, caller: 
     """A member leaves, whatever its epoch is."""
     group = hosted.by_id.get(request.group_id)
     if group is None:
-        _refuse(step, hosted, caller, request, ErrorCode.GROUP_ID_NOT_FOUND)
+        _refuse(step, caller, ErrorCode.GROUP_ID_NOT_FOUND)
     elif request.member_id not in group.members:
-        _refuse(step, hosted, caller, request, ErrorCode.UNKNOWN_MEMBER_ID)
+        _refuse(step, caller, ErrorCode.UNKNOWN_MEMBER_ID)
     else:
         reply = ConsumerGroupHeartbeatReply(member_id=request.member_id, member_epoch=LEAVING)
         remove(step, hosted, group, [request.member_id], partial(_answer, caller.parked, reply))

@@ -29,8 +29,8 @@ CLASSIC_HANDLER = ("admin.classic-join", "admin.classic-other")
 NEWEST_WITHOUT_NOT_FOUND = 5
 
 
-def _told(group: AnyGroup | None, call: Call, error: ErrorCode) -> Steps:
-    return (Step(group).answer(call.to, ErrorReply(error)),)
+def _told(group: AnyGroup | None, call: Call, error: ErrorCode, at_once: bool = True) -> Steps:
+    return (Step(group, at_once=at_once).answer(call.to, ErrorReply(error)),)
 
 
 @rule("admin.describe-invalid-id", source=GCS + "consumerGroupDescribe")
@@ -75,7 +75,7 @@ def describe(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
     )
     assignor = spec.ask("target.preferred-assignor", group)
     reply = ConsumerGroupDescribeReply(group.state, group.epoch, group.target_epoch, assignor, members)
-    return (Step(group).answer(call.to, reply),)
+    return (Step(group, at_once=True).answer(call.to, reply),)
 
 
 @rule("admin.list", source=GMM + "listGroups")
@@ -91,7 +91,7 @@ def list_groups(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps
     fits = (not asked.types_filter or kind in asked.types_filter) and (
         not asked.states_filter or str(state).lower() in asked.states_filter
     )
-    return (Step(group).answer(call.to, Listed(state if fits else None, kind)),)
+    return (Step(group, at_once=True).answer(call.to, Listed(state if fits else None, kind)),)
 
 
 @rule("admin.delete-no-group", source=GCS + "deleteGroups")
@@ -102,7 +102,7 @@ def delete_no_group(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> S
     """
     if isinstance(group, ConsumerGroup):
         return ()
-    return _told(group, call, ErrorCode.GROUP_ID_NOT_FOUND)
+    return _told(group, call, ErrorCode.GROUP_ID_NOT_FOUND, at_once=False)
 
 
 @rule("admin.delete-members", source="upstream ConsumerGroup#validateDeleteGroup")
@@ -110,7 +110,7 @@ def delete_members(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> St
     """A group with members is not deleted."""
     if not isinstance(group, ConsumerGroup) or not group.members:
         return ()
-    return _told(group, call, ErrorCode.NON_EMPTY_GROUP)
+    return _told(group, call, ErrorCode.NON_EMPTY_GROUP, at_once=False)
 
 
 @rule("admin.delete", source="upstream ConsumerGroup#createGroupTombstoneRecords")

@@ -106,4 +106,4 @@ def beat(call: Call) -> ConsumerGroupHeartbeatRequest:
 
 def refused(group: AnyGroup | None, call: Call, error: ErrorCode) -> Steps:
     """A heartbeat is answered with an error, and nothing else happens."""
-    return (Step(group).answer(call.to, ConsumerGroupHeartbeatReply(error)),)
+    return (Step(group, at_once=True).answer(call.to, ConsumerGroupHeartbeatReply(error)),)

@@ -54,7 +54,7 @@ def batch_unknown_group(spec: ConsumerSpec, group: AnyGroup | None, call: Call) 
         return ()
     asked = request_of(call, LeaveGroupRequest)
     unknown = tuple(ErrorCode.UNKNOWN_MEMBER_ID for _ in asked.member_ids)
-    return (Step(group).answer(call.to, LeaveGroupReply(unknown)),)
+    return (Step(group, at_once=True).answer(call.to, LeaveGroupReply(unknown)),)
 
 
 @rule("leave.batch", source=GMM + "classicGroupLeaveToConsumerGroup")

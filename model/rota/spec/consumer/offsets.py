@@ -43,7 +43,7 @@ def _fetch(call: Call) -> OffsetFetchRequest:
 
 
 def _told(group: AnyGroup | None, call: Call, error: ErrorCode) -> Steps:
-    return (Step(group).answer(call.to, ErrorReply(error)),)
+    return (Step(group, at_once=True).answer(call.to, ErrorReply(error)),)
 
 
 def _stored(group: AnyGroup | None, call: Call) -> Steps:
@@ -167,7 +167,7 @@ def delete_subscribed(spec: ConsumerSpec, group: AnyGroup | None, call: Call) ->
     topic = request_of(call, OffsetDeleteRequest).topic
     if not any(topic in one.subscribed_topic_names for one in members):
         return ()
-    return _told(group, call, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+    return (Step(group).answer(call.to, ErrorReply(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)),)
 
 
 @rule("offsets.delete", source="upstream OffsetMetadataManager#deleteOffsets")

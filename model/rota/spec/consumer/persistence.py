@@ -19,7 +19,10 @@ RUNTIME = "upstream CoordinatorRuntime.CoordinatorContext#"
 
 @frozen
 class Batch:
-    """What one request wrote. before: the group that it found; replies: who waits."""
+    """What one request wrote, offsets without records of the group too.
+
+    before: the group that it found; replies: who waits.
+    """
 
     records: tuple[Written, ...]
     before: AnyGroup | None
@@ -45,11 +48,17 @@ Answered = tuple[Shard, tuple[Reply, ...]]
 
 @rule("persistence.written", source=RUNTIME + "append", decides=True)
 def written(spec: ConsumerSpec, shard: Shard, step: Step) -> Answered:
-    """A step's records are one batch, whose answer waits for the log.
+    """A step's records are one batch, and so are the offsets that it stores; its answer waits for the log.
 
-    An answer without records waits for the batch before it; it may tell what that has changed.
+    An answer without records waits for the batch before it; it may tell what that has changed. An error that
+    ends a request does not wait, whatever it rests on: upstream throws it out of the write
+    (CoordinatorWriteEvent#run). Nor does what is only read.
+
+    Left out: a deletion of offsets, which is a batch where there are any.
     """
-    if step.records:
+    if step.at_once:
+        return replace(shard, group=step.group), step.replies
+    if step.records or step.stores:
         batch = Batch(step.records, shard.group, step.replies)
         return Shard(step.group, (*shard.batches, batch)), ()
     if not shard.batches:

@@ -49,7 +49,8 @@ class Step:
     """One allowed outcome.
 
     records: one atomic batch; stores: partitions whose offsets are stored with it; forgets: what of the
-    offsets is deleted, None for nothing, "" for all, else a topic's.
+    offsets is deleted, None for nothing, "" for all, else a topic's; at_once: the answer waits for no batch,
+    since it is an error that ends the request, or what was only read.
     """
 
     group: AnyGroup | None
@@ -58,6 +59,7 @@ class Step:
     timers: tuple[Arm | Cancel, ...] = ()
     stores: tuple[Partition, ...] = ()
     forgets: str | None = None
+    at_once: bool = False
     rules: tuple[str, ...] = ()
 
     @property
