@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 
+from rota.environment.consumer import world
 from rota.environment.consumer.world import DEFAULTS, chosen_from
 from rota.environment.world import SettingsError
 from rota.explore import reference
 from rota.explore.fast import engine as fast
+from rota.explore.liveness.check import check
 from rota.explore.result import DEADLOCK, Result, Verdict
-from rota.invariants.consumer import WEAKNESSES, consumer, meanings
+from rota.invariants.consumer import WEAKNESSES, Weakness, consumer, meanings
+from rota.invariants.consumer.liveness import LIVENESS
 from rota.kernel import Kind
 from rota.mutants.consumer import system
 from rota.scopes import Configuration
 from rota.scopes import consumer as suite
+from rota.spec.consumer.handlers import CONSUMER_RULES
+from rota.spec.consumer.messages import ConsumerGroupHeartbeatReply
+from rota.spec.consumer.step import Step
+from rota.spec.consumer.vocabulary import ErrorCode
 
 SCOPE = suite()
 COUNTS = ("distinct", "generated", "depth", "digest")
 BUDGET = 100_000
 """Values per component; see ARCHITECTURE.md."""
-
-FEW = 1_000
-"""States to which the reference engine goes in larger configurations."""
 
 
 @cache
@@ -43,26 +48,50 @@ def test_pinned_counts_on_the_fast_engine(one: Configuration) -> None:
 
 @pytest.mark.parametrize("name", ["pair", "crash"])
 def test_the_reference_engine_says_the_same(name: str) -> None:
-    world = system(SCOPE.configuration(name).settings)
-    assert reference.explore(world).answer == explored(name).answer
+    made = system(SCOPE.configuration(name).settings)
+    assert reference.explore(made).answer == explored(name).answer
 
 
 def test_every_sentence_is_judged_somewhere() -> None:
     given: dict[str, int] = {}
     for one in SCOPE.configurations:
         for told in explored(one.name).properties:
-            if told.kind is not Kind.WITNESS:
-                given[told.name] = given.get(told.name, 0) + int(told.given or told.name == DEADLOCK)
+            shown = told.kind is Kind.WITNESS and told.verdict is Verdict.HOLDS
+            judged = bool(told.given) or shown or told.name == DEADLOCK
+            given[told.name] = given.get(told.name, 0) + judged
     assert {name for name, times in given.items() if times} == set(given)
-    assert {name for name in meanings() if name not in given} <= {one.sentence.name for one in WEAKNESSES}
+    lasting = {one.name for one in LIVENESS}
+    assert set(meanings()) - set(given) == lasting
+
+
+def test_what_must_happen_in_the_end_does() -> None:
+    made = system(SCOPE.configuration("crash").settings)
+    assert check(made, made.liveness).verdict is Verdict.HOLDS
+
+
+def test_a_mistake_that_makes_the_group_wait_for_ever_is_found_on_endless_runs() -> None:
+    made = system(SCOPE.configuration("crash").settings, "the-dead-stay")
+    settles, hears = check(made, made.liveness).verdicts
+    assert (settles.name, settles.verdict) == ("consumer.settles", Verdict.VIOLATED)
+    assert (hears.name, hears.verdict) == ("consumer.removed-hears-of-it", Verdict.HOLDS)
+
+
+def test_who_is_removed_and_never_told_is_found_on_endless_runs() -> None:
+    def taken_for_a_member(spec: Any, group: Any, call: Any) -> Any:
+        return (Step(group).answer(call.to, ConsumerGroupHeartbeatReply(ErrorCode.NONE, None, 2)),)
+
+    rules = CONSUMER_RULES.replaced("membership.unknown-member", taken_for_a_member)
+    settings = {"clients": 1, "budget": (("late", 1),)}
+    (verdict,) = check(world(rules=rules, **settings), [LIVENESS[1]]).verdicts
+    assert verdict.verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("weakness", WEAKNESSES, ids=lambda one: one.sentence.name)
-def test_a_weakness_is_broken_where_it_is_said_to_be_and_nowhere_else(weakness: object) -> None:
-    name = weakness.sentence.name  # type: ignore[attr-defined]
+def test_a_weakness_is_broken_where_it_is_said_to_be_and_nowhere_else(weakness: Weakness) -> None:
+    name = weakness.sentence.name
     for one in SCOPE.configurations:
         (told,) = [prop for prop in consumer(one.settings) if prop.name == name]
-        assert (told.kind is Kind.WITNESS) == weakness.broken_in(one.settings)  # type: ignore[attr-defined]
+        assert (told.kind is Kind.WITNESS) == weakness.broken_in(one.settings)
 
 
 def test_settings_that_are_not_there_are_refused() -> None:

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from functools import partial
 
 from rota.cli import check_plan
-from rota.cli.check_plan import ANYHOW, recognised
+from rota.cli.check_plan import ANYHOW, LASSO_STATES, recognised
 from rota.cli.check_reach import searching
 from rota.cli.check_system import parse_settings
 from rota.cli.choices import CONSUMER, ENGINES, PROTOCOLS
 from rota.cli.errors import UsageError, nearly
 from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
-from rota.invariants.consumer import WEAKNESSES
+from rota.explore import engines
+from rota.invariants.consumer import WEAKNESSES, endless
+from rota.invariants.consumer.liveness import LIVENESS
 from rota.kernel import System
 from rota.mutants.consumer import BUGS, claimed, meanings, system
 from rota.report.check_model import Job, Plan
@@ -47,12 +49,16 @@ def _consumer(selection: Selection, search: Search) -> Plan:
     if bug is not None:
         how = "`rota check --protocol consumer --list-mutants` explains each"
         recognised("mutant of the consumer protocol", bug, BUGS, remedy=how)
-    chosen = tuple(_configurations(selection))
+    lasting = search.liveness or selection.only in {one.name for one in LIVENESS}
+    chosen, left_out = list(_configurations(selection)), []
+    if lasting and not selection.configurations:
+        left_out = [one for one in chosen if not _is_for_lassos(one, search)]
+        chosen = [one for one in chosen if one not in left_out]
     weak = () if selection.strict or selection.only or search.reach else WEAKNESSES
     made = Plan(
         design=CONSUMER,
         system=CONSUMER,
-        engine=search.engine,
+        engine=engines.LASSO if lasting else search.engine,
         jobs=tuple(_job(selection, one) for one in chosen),
         scope=whole.name,
         profile=PROFILE,
@@ -61,7 +67,7 @@ def _consumer(selection: Selection, search: Search) -> Plan:
         known=frozenset(one.sentence.name for one in weak),
         sources={one.sentence.name: one.sentence.source for one in weak},
         rules=CONSUMER_RULES,
-        omitted=OMITTED,
+        omitted=(*OMITTED, *(f"endless runs of {one.name}" for one in left_out)),
         only=selection.only,
         suite=not (selection.configurations or selection.settings),
         unclaimed=whole.unclaimed(PROFILE),
@@ -72,14 +78,19 @@ def _consumer(selection: Selection, search: Search) -> Plan:
 def _fits(selection: Selection, search: Search) -> None:
     """Errors: UsageError for options that do not go with this protocol."""
     recognised("engine", search.engine, ENGINES)
-    if search.liveness:
-        raise UsageError("--protocol consumer has no sentences about endless runs; leave --liveness out")
+    if search.liveness and search.engine != "auto":
+        raise UsageError(f"--liveness is a search of its own; leave --engine {search.engine} out")
     if selection.system is not None:
         raise UsageError("--system is a system by itself; leave --protocol out")
     if selection.profile != PROFILE:
         raise UsageError(f"--protocol consumer is there for --profile {PROFILE} only; leave --profile out")
     if selection.scope not in (None, CONSUMER):
         raise UsageError(f"--protocol consumer has one scope, {CONSUMER}; leave --scope out")
+
+
+def _is_for_lassos(one: Configuration, search: Search) -> bool:
+    """Whether something is said of its endless runs, and its graph is small enough."""
+    return bool(endless(one.settings)) and (one.size or 0) <= (search.max_states or LASSO_STATES)
 
 
 def _configurations(selection: Selection) -> Iterator[Configuration]:
@@ -107,7 +118,9 @@ def _about(name: str, configurations: list[Configuration]) -> list[str]:
     else:
         found = [one.name for one in configurations if name in claimed(one.settings)]
     if not found and name not in meanings():
-        raise UsageError(f"there is no property {name!r}; {nearly(name, meanings())}see --list-mutants")
+        raise UsageError(
+            f"there is no property {name!r}; {nearly(name, meanings())}docs/consumer-protocol.md has them"
+        )
     if not found:
         raise UsageError(f"no configuration asked for says anything of {name}; leave --configuration out")
     return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rota.environment.consumer import world
 from rota.explore.result import DEADLOCK, DEADLOCK_CLAIM
 from rota.invariants import consumer as claims
-from rota.invariants.consumer import consumer
+from rota.invariants.consumer import consumer, endless
 from rota.kernel import Kind, Property, System, SystemRef
 from rota.mutants.bugs import consumer as bugs
 from rota.mutants.mutant import Mutant, collect
@@ -33,7 +34,8 @@ def system(
     properties = consumer(settings, strict=strict or only is not None)
     if only is not None:
         properties = tuple(one for one in properties if _name(one) == only)
-    return world(properties, rules=rules, ref=ref, **settings)
+    lively = tuple(one for one in endless(settings) if only in (None, one.name))
+    return replace(world(properties, rules=rules, ref=ref, **settings), liveness=lively)
 
 
 def meanings() -> dict[str, str]:
@@ -43,7 +45,7 @@ def meanings() -> dict[str, str]:
 
 def claimed(settings: Mapping[str, Any]) -> frozenset[str]:
     """The names of what is judged in a configuration: `deadlock` for its ends."""
-    return frozenset(map(_name, consumer(settings)))
+    return frozenset((*map(_name, consumer(settings)), *(one.name for one in endless(settings))))
 
 
 def _name(one: Property) -> str:

@@ -95,7 +95,7 @@ class ConsumerClient:
         return not self.breaks and nothing and reply.member_epoch == client.epoch and client.phase in ALIVE
 
     def _said(self, what: str) -> str:
-        return f"{self.member_id} {what}"
+        return self.member_id + ("" if what.startswith("'") else " ") + what
 
     def _heartbeats(self, client: Consumer) -> Iterator[Outcome]:
         if client.phase not in ALIVE or client.wrong:

@@ -7,12 +7,13 @@ from typing import Any
 
 from rota.environment.consumer.world import chosen_from
 from rota.invariants.catalog import found_anew
+from rota.invariants.consumer.liveness import LIVENESS
 from rota.invariants.consumer.safety import SAFETY, caused
 from rota.invariants.consumer.shape import SHAPE
 from rota.invariants.consumer.steps import STEPS
 from rota.invariants.consumer.weaknesses import WEAKNESSES
 from rota.invariants.consumer.witnesses import ENDS, witnesses
-from rota.kernel import Property
+from rota.kernel import Liveness, Property
 
 
 def most_causes(chosen: Mapping[str, Any]) -> int:
@@ -45,7 +46,16 @@ def _weak(chosen: Mapping[str, Any], strict: bool) -> Iterator[Property]:
             yield found_anew(one.sentence) if broken and not strict else one.sentence
 
 
+def endless(settings: Mapping[str, Any]) -> tuple[Liveness, ...]:
+    """The sentences about endless runs for these settings.
+
+    None where a new target may be put off: that this ends is nothing that a transition says.
+    """
+    return () if chosen_from(settings)["assignment_interval_ms"] else LIVENESS
+
+
 def meanings() -> dict[str, str]:
-    """Every sentence about states and steps that some configuration judges, by name."""
+    """Every sentence that some configuration judges, by name."""
+    lasting = {one.name: one.meaning for one in LIVENESS}
     every = [*SHAPE, *SAFETY, caused(0), *STEPS, *(one.sentence for one in WEAKNESSES)]
-    return {one.name: one.meaning for one in every}
+    return {**{one.name: one.meaning for one in every}, **lasting}

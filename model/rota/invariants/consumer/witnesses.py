@@ -58,7 +58,7 @@ def witnesses(chosen: Mapping[str, Any]) -> Iterator[Property]:
         yield _witness("can_move", meaning, _moved, View("coordinator", attrgetter("term")))
 
 
-def _at_rest(records: Records, client: Consumer) -> bool:
+def at_rest(records: Records, client: Consumer) -> bool:
     if client.phase in (Phase.LEFT, Phase.CRASHED):
         return client.member_id not in records.epochs and not client.adrift
     led = records.epochs.get(client.member_id) == client.epoch == records.target_epoch == records.epoch
@@ -77,6 +77,6 @@ ENDS = (
         Kind.TERMINAL,
         "Every client has left and its member is gone, or it uses its part of a target of all partitions.",
         (RECORDS, CLIENT),
-        _at_rest,
+        at_rest,
     ),
 )
