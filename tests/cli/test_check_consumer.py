@@ -34,6 +34,8 @@ def test_a_mutant_is_found_and_its_trace_is_read_and_replayed(tmp_path: Path) ->
     trace = tmp_path / "trace-consumer.used-is-held.jsonl"
     assert "c1 sends a join" in rota("trace", str(trace)).output
     assert rota("trace", str(trace), "--replay").exit_code == 0
+    sound = rota("trace", str(trace), "--without-mutant")
+    assert "parts: at step 4, which leads elsewhere without the mutant" in sound.output
 
 
 def test_bugs_that_can_be_planted_are_those_of_the_protocol() -> None:
