@@ -46,7 +46,7 @@ def explored(name: str) -> Result:
     return fast.explore(system(one.settings), Limits(None if whole(one) else MANY // 2))
 
 
-@pytest.mark.parametrize("one", filter(whole, SCOPE.configurations), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", [*filter(whole, SCOPE.configurations)], ids=lambda one: one.name)
 def test_pinned_counts_on_the_fast_engine(one: Configuration) -> None:
     result = explored(one.name)
     assert result.verdict is Verdict.HOLDS

@@ -6,7 +6,7 @@ from functools import partial
 
 from rota.environment.consumer.coordinator import Coordinator
 from rota.environment.consumer.messages import partitions
-from rota.environment.consumer.state import ALIVE, Consumer
+from rota.environment.consumer.state import ALIVE, Consumer, Phase
 from rota.invariants.consumer.views import CLIENT, GROUP, RECORDS, Records
 from rota.kernel import Kind, Property, View
 from rota.spec.consumer.group import ConsumerGroup
@@ -23,8 +23,9 @@ def believes(records: Records, client: Consumer) -> bool:
 
 
 def has_applied(client: Consumer) -> bool:
-    """Whether a client has read its answers and applied all that it was told."""
-    return client.applying is None and not client.newer and client.quiet and not client.adrift
+    """Whether a client has read its answers and applied all of them, which one that closes does not."""
+    applied = client.applying is None and not client.newer and client.quiet and not client.adrift
+    return client.phase is Phase.MEMBER and applied
 
 
 def _knows_where_it_is(records: Records, client: Consumer) -> bool:
