@@ -170,6 +170,8 @@ pin: $(VENV)/ready-test
 	-@for profile in kafka-4.x kafka-3.x; do \
 	  $(BIN)/rota check --scope standard --profile $$profile --out $(OUT)/pin/$$profile/standard --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,kafka-4.x kafka-3.x,$(OUT)/pin/$(profile)/standard/check.json)
+	-@$(BIN)/rota check --protocol consumer --out $(OUT)/pin/consumer --quiet
+	$(BIN)/python tests/pin_counts.py $(OUT)/pin/consumer/check.json
 	$(BIN)/python tests/designs/pin_designs.py
 	$(BIN)/python tests/oracle/pin.py
 	PYTHONPATH=tests $(BIN)/python tests/oracle/consumer_pin.py

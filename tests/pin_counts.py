@@ -46,12 +46,21 @@ def _key(profile: str) -> str:
     return "expected" if profile == DEFAULT else f'expected_in."{profile}"'
 
 
+def scopes(protocol: str) -> list[Path]:
+    """The files of a protocol: the consumer protocol has one."""
+    return [
+        path
+        for path in sorted(SCOPES.glob("*.toml"))
+        if (path.stem == "consumer") == (protocol == "consumer")
+    ]
+
+
 def main(*reports: str) -> None:
     """Read the reports, rewrite the scope files."""
     for report in reports:
         told = json.loads(Path(report).read_text(encoding="utf-8"))
         runs = {run["configuration"]: run for run in told["runs"]}
-        for path in sorted(SCOPES.glob("*.toml")):
+        for path in scopes(told["design"]):
             text = pinned(path.read_text(encoding="utf-8"), told["profile"], runs)
             path.write_text(text, encoding="utf-8")
 

@@ -153,7 +153,7 @@ def test_pinned_scopes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "worlds.toml").write_text(TEXT, encoding="utf-8")
     monkeypatch.setattr("pin_counts.SCOPES", tmp_path)
     for profile in ("kafka-4.x", "kafka-2.1"):
-        told = {"profile": profile, "runs": [run("core"), run("other", "violated")]}
+        told = {"design": "classic", "profile": profile, "runs": [run("core"), run("other", "violated")]}
         (tmp_path / f"{profile}.json").write_text(json.dumps(told), encoding="utf-8")
     pin(*(str(tmp_path / f"{profile}.json") for profile in ("kafka-4.x", "kafka-2.1")))
     monkeypatch.setattr("rota.scopes.NAMES", ("worlds",))

@@ -9,7 +9,7 @@ from typing import Any
 
 from rota.cli.check_reach import searching
 from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve, saying_something
-from rota.cli.choices import ENGINES
+from rota.cli.choices import CLASSIC, ENGINES
 from rota.cli.errors import NOTHING, UsageError, nearly
 from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
@@ -24,9 +24,6 @@ from rota.mutants.mutant import CHECKLIST, SCENARIOS
 from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration, Scope, load, names
 from rota.spec import PROFILES, RULES
-
-CLASSIC = "classic"
-"""The design that is explored unless another one is asked for."""
 
 LASSO_STATES = 100_000
 """States up to which the graph of a configuration is searched for lassos, unless it or a bound was named."""

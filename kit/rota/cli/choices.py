@@ -9,3 +9,6 @@ ENGINES = ("auto", *engines.ENGINES)
 
 ALL = "all"
 """In place of a design's name: all of them."""
+
+CLASSIC, CONSUMER = PROTOCOLS = ("classic", "consumer")
+"""Protocols of groups."""

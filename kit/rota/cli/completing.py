@@ -82,17 +82,32 @@ def engines(ctx: click.Context, _: str) -> Iterable[str]:
 
 
 @completing
+def protocols(ctx: click.Context, _: str) -> Iterable[str]:
+    """Protocols of groups."""
+    from rota.cli.choices import PROTOCOLS
+
+    return PROTOCOLS
+
+
+@completing
 def configurations(ctx: click.Context, _: str) -> Mapping[str, str]:
     """Those of the scope, or of the design, that is named already, for the profile."""
     if design := _design(ctx):
         from rota.designs import suites
 
         return {one.name: one.cause for one in suites.load(design).configurations}
-    from rota.scopes import load
+    from rota.scopes import consumer, load
 
+    if _speaks_consumer(ctx):
+        return {one.name: one.about for one in consumer().configurations}
     profile = ctx.params["profile"]
     there = load(_scope(ctx)).configurations
     return {one.name: one.about for one in there if one.is_for(profile)}
+
+
+def _speaks_consumer(ctx: click.Context) -> bool:
+    """Whether the words before name the consumer protocol."""
+    return ctx.params.get("protocol") == "consumer"
 
 
 def _design(ctx: click.Context) -> str | None:
@@ -118,6 +133,10 @@ def mutants(ctx: click.Context, _: str) -> Mapping[str, str]:
         from rota.mutants.designs import BUGS
 
         return {name: bug.meaning for name, bug in BUGS[design].items()}
+    if _speaks_consumer(ctx):
+        from rota.mutants.consumer import BUGS as CONSUMER_BUGS
+
+        return {name: bug.meaning for name, bug in CONSUMER_BUGS.items()}
     from rota.mutants import every_mutant
 
     return {name: mutant.meaning for name, mutant in every_mutant().items()}
@@ -126,6 +145,10 @@ def mutants(ctx: click.Context, _: str) -> Mapping[str, str]:
 @completing
 def properties(ctx: click.Context, _: str) -> Mapping[str, str]:
     """What is judged in the scope that is named already, and the known weaknesses of the profile."""
+    if _speaks_consumer(ctx):
+        from rota.mutants.consumer import meanings
+
+        return meanings()
     from rota.explore.result import DEADLOCK
     from rota.invariants import classic, endless, known_weaknesses
     from rota.kernel import Kind

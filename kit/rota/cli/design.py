@@ -11,9 +11,9 @@ import click
 
 from rota import herd
 from rota.cli import completing
-from rota.cli.check_plan import CLASSIC, plan, recognised
+from rota.cli.check_plan import plan, recognised
 from rota.cli.check_system import parse_settings
-from rota.cli.choices import ALL, ENGINES
+from rota.cli.choices import ALL, CLASSIC, ENGINES
 from rota.cli.errors import INTERRUPTED, UsageError
 from rota.cli.mutants import list_mutants
 from rota.cli.options import (

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rota.cli import completing
-from rota.cli.choices import ENGINES
+from rota.cli.choices import CLASSIC, ENGINES, PROTOCOLS
 from rota.cli.kept_tables import tables_folder
 from rota.explore import Limits
 from rota.spec import PROFILES
@@ -58,6 +58,7 @@ class Selection:
     settings: tuple[str, ...] = ()
     strict: bool = False
     only: str | None = None
+    protocol: str = CLASSIC
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,9 @@ MAX_STATES = click.option(
 )
 
 SELECTION = (
+    click.option("--protocol", default=CLASSIC, metavar="|".join(PROTOCOLS),
+                 shell_complete=completing.protocols,
+                 help="Protocol of the group; consumer is KIP-848, whose scope has that name."),
     click.option("--scope", metavar="SCOPE", shell_complete=completing.scopes,
                  help="Suite of configurations: tiny, small (the default), standard, nightly, or endless."),
     CONFIGURATION,
@@ -136,5 +140,5 @@ SELECTION = (
 )  # fmt: skip
 """The options of `Selection`."""
 
-WHAT = ("--scope", "--configuration", "--profile", "--mutant", "--system", "--set")
+WHAT = ("--protocol", "--scope", "--configuration", "--profile", "--mutant", "--system", "--set")
 """Those that say what is explored, as sections of help name them."""

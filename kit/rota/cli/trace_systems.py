@@ -10,6 +10,7 @@ from rota.cli.check_plan import recognised
 from rota.cli.errors import UsageError
 from rota.kernel import System, SystemRef
 from rota.mutants import every_mutant
+from rota.mutants.consumer import BUGS as CONSUMER_BUGS
 from rota.mutants.designs import BUGS
 from rota.spec import PROFILES
 from rota.trace import Run
@@ -17,6 +18,9 @@ from rota.trace.parting import twin
 
 CLASSIC = "rota.mutants.registry:rebuild"
 """The factory of the world."""
+
+CONSUMER = "rota.mutants.consumer:rebuild"
+"""The factory of the consumer protocol's world."""
 
 DESIGN, MUTANT_DESIGN = "rota.designs.suites:rebuild", "rota.mutants.designs:rebuild"
 """The factories of an older design, without a mutant and with one."""
@@ -64,6 +68,8 @@ def beside(run: Run, elsewhere: Elsewhere) -> tuple[Run, SystemRef]:
         return _classic(run, here, elsewhere)
     if elsewhere.profile is not None:
         raise UsageError(f"{origin.factory} has no profiles; leave --profile out")
+    if origin.factory == CONSUMER:
+        return run, _consumer(here, elsewhere)
     if origin.factory in (DESIGN, MUTANT_DESIGN):
         return run, _design(here, elsewhere)
     if elsewhere.sound or elsewhere.mutant:
@@ -116,6 +122,13 @@ def _mutant(planted: str | None, elsewhere: Elsewhere, there: Mapping[str, Any])
     if elsewhere.mutant is not None:
         return recognised("mutant", elsewhere.mutant, there, "`rota check --list-mutants` names them")
     return None if elsewhere.sound else planted
+
+
+def _consumer(here: SystemRef, elsewhere: Elsewhere) -> SystemRef:
+    shipped = dict(here.settings)
+    settings = tuple(sorted({**dict(shipped["settings"]), **dict(elsewhere.settings)}.items()))
+    mutant = _mutant(shipped["mutant"], elsewhere, CONSUMER_BUGS)
+    return SystemRef(CONSUMER, tuple({**shipped, "settings": settings, "mutant": mutant}.items()))
 
 
 def _design(here: SystemRef, elsewhere: Elsewhere) -> SystemRef:

@@ -110,6 +110,9 @@ class Scope:
 
 NAMES = ("tiny", "small", "standard", "nightly", "endless")
 
+CONSUMER = "consumer"
+"""The suite of the consumer protocol, which has one."""
+
 
 def names() -> tuple[str, ...]:
     """The scopes: those of states, smallest first, then that of endless runs."""
@@ -120,6 +123,15 @@ def load(name: str) -> Scope:
     """Read a scope. Errors: ScopeError with the names there are."""
     if name not in NAMES:
         raise ScopeError(f"there is no scope {name}; there are {', '.join(NAMES)}")
+    return _read(name)
+
+
+def consumer() -> Scope:
+    """The suite of the consumer protocol, whose settings are those of `rota.environment.consumer.world`."""
+    return _read(CONSUMER)
+
+
+def _read(name: str) -> Scope:
     raw = tomllib.loads(files("rota.scopes").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     included = [one for other in raw.get("includes", ()) for one in load(other).configurations]
     own = [_configuration(one) for one in raw["configuration"]]

@@ -1,6 +1,7 @@
 """The consumer protocol (KIP-848): a group machine with rules of its own, in `handlers.CONSUMER_RULES`.
 
-No system explores it yet: its rules are not in the table of `rota.spec.RULES`, and no profile speaks it.
+Its worlds are those of `rota.environment.consumer`. Its rules are not in the table of `rota.spec.RULES`, and
+no profile speaks it.
 """
 
 from rota.spec.consumer.reconcile import TABLE, reconcile, steps

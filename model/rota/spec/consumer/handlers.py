@@ -1,6 +1,6 @@
 """The table of rules of the consumer protocol, and the order in which each handler tries its own.
 
-It is a table by itself until a system explores the protocol: no slug stands in that of `rota.spec.RULES`.
+It is a table by itself: no slug stands in that of `rota.spec.RULES`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,119 @@
+"""The scope of the consumer protocol: pinned counts, verdicts, and that every sentence is judged."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from rota.environment.consumer import world
+from rota.environment.consumer.world import DEFAULTS, chosen_from
+from rota.environment.world import SettingsError
+from rota.explore import reference
+from rota.explore.fast import engine as fast
+from rota.explore.liveness.check import check
+from rota.explore.result import DEADLOCK, Limits, Result, Verdict
+from rota.invariants.consumer import WEAKNESSES, Weakness, consumer, meanings
+from rota.invariants.consumer.liveness import LIVENESS
+from rota.kernel import Kind
+from rota.mutants.consumer import system
+from rota.scopes import Configuration
+from rota.scopes import consumer as suite
+from rota.spec.consumer.handlers import CONSUMER_RULES
+from rota.spec.consumer.messages import ConsumerGroupHeartbeatReply
+from rota.spec.consumer.step import Step
+from rota.spec.consumer.vocabulary import ErrorCode
+
+SCOPE = suite()
+COUNTS = ("distinct", "generated", "depth", "digest")
+BUDGET = 100_000
+"""Values per component; see ARCHITECTURE.md."""
+
+
+MANY = 80_000
+"""States of a configuration of which only so many are explored, but for -m long."""
+
+
+def whole(one: Configuration) -> bool:
+    return one.size is not None and one.size <= MANY
+
+
+@cache
+def explored(name: str) -> Result:
+    """A configuration, or the beginning of a large one."""
+    one = SCOPE.configuration(name)
+    return fast.explore(system(one.settings), Limits(None if whole(one) else MANY // 2))
+
+
+@pytest.mark.parametrize("one", [*filter(whole, SCOPE.configurations)], ids=lambda one: one.name)
+def test_pinned_counts_on_the_fast_engine(one: Configuration) -> None:
+    result = explored(one.name)
+    assert result.verdict is Verdict.HOLDS
+    assert {count: getattr(result, count) for count in COUNTS} == one.expected
+    values = result.stats["values"]
+    assert isinstance(values, dict)
+    assert max(values.values()) <= BUDGET
+
+
+@pytest.mark.long
+def test_pinned_counts_of_what_is_large() -> None:
+    for one in SCOPE.configurations:
+        if not whole(one):
+            result = fast.explore(system(one.settings))
+            assert {count: getattr(result, count) for count in COUNTS} == one.expected
+
+
+def test_the_reference_engine_says_the_same() -> None:
+    made = system(SCOPE.configuration("pair").settings)
+    assert reference.explore(made).answer == explored("pair").answer
+
+
+def test_every_sentence_is_judged_somewhere() -> None:
+    given: dict[str, int] = {}
+    for one in SCOPE.configurations:
+        for told in explored(one.name).properties:
+            shown = told.kind is Kind.WITNESS and told.verdict is Verdict.HOLDS
+            judged = bool(told.given) or shown or told.name == DEADLOCK
+            given[told.name] = given.get(told.name, 0) + judged
+    assert {name for name, times in given.items() if times} == set(given)
+    lasting = {one.name for one in LIVENESS}
+    assert set(meanings()) - set(given) == lasting
+
+
+def test_what_must_happen_in_the_end_does() -> None:
+    made = system(SCOPE.configuration("crash").settings)
+    assert check(made, made.liveness).verdict is Verdict.HOLDS
+
+
+def test_a_mistake_that_makes_the_group_wait_for_ever_is_found_on_endless_runs() -> None:
+    made = system(SCOPE.configuration("crash").settings, "the-dead-stay")
+    settles, hears = check(made, made.liveness).verdicts
+    assert (settles.name, settles.verdict) == ("consumer.settles", Verdict.VIOLATED)
+    assert (hears.name, hears.verdict) == ("consumer.removed-hears-of-it", Verdict.HOLDS)
+
+
+def test_who_is_removed_and_never_told_is_found_on_endless_runs() -> None:
+    def taken_for_a_member(spec: Any, group: Any, call: Any) -> Any:
+        return (Step(group).answer(call.to, ConsumerGroupHeartbeatReply(ErrorCode.NONE, None, 2)),)
+
+    rules = CONSUMER_RULES.replaced("membership.unknown-member", taken_for_a_member)
+    settings = {"clients": 1, "budget": (("late", 1),)}
+    (verdict,) = check(world(rules=rules, **settings), [LIVENESS[1]]).verdicts
+    assert verdict.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("weakness", WEAKNESSES, ids=lambda one: one.sentence.name)
+def test_a_weakness_is_broken_where_it_is_said_to_be_and_nowhere_else(weakness: Weakness) -> None:
+    name = weakness.sentence.name
+    for one in SCOPE.configurations:
+        (told,) = [prop for prop in consumer(one.settings) if prop.name == name]
+        assert (told.kind is Kind.WITNESS) == weakness.broken_in(one.settings)
+
+
+def test_settings_that_are_not_there_are_refused() -> None:
+    assert chosen_from({}) == DEFAULTS
+    with pytest.raises(SettingsError, match="no setting is called members; there are clients"):
+        chosen_from({"members": 2})
+    with pytest.raises(SettingsError, match="no budget is called quake; there are crash"):
+        chosen_from({"budget": (("quake", 1),)})
