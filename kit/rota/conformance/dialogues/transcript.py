@@ -149,8 +149,10 @@ class Transcript:
             return f"({', '.join(fields)})"
         if name == "member_metadata" and value:
             return _digest(value)
-        if name in ("group_id", "groups", "groups_names") and value == self._group_id:
+        if name in ("group_id", "group_ids", "groups", "groups_names") and value == self._group_id:
             return "the group's"
+        if isinstance(value, str) and value.startswith(f"{self._group_id}-"):
+            return f"the group's{value.removeprefix(self._group_id)}"
         if isinstance(value, bytes):
             return _bytes(value)
         return self.named(value) if name == "member_id" else json.dumps(value, default=str)
