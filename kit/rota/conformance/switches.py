@@ -1,4 +1,4 @@
-"""Points in which lines of brokers differ, by name: those of the spec's profiles, and of the consumer protocol.
+"""Points in which lines of brokers differ: those of the spec's profiles, and of the consumer protocol.
 
 The consumer protocol's spec is Kafka 4.4's and has no switches yet: those that cases need stand here.
 """

@@ -1,4 +1,4 @@
-"""What others ask about consumer groups: descriptions, lists, deletion; and requests of the classic protocol."""
+"""What others ask about consumer groups: descriptions, lists, deletion; requests of the classic protocol."""
 
 from __future__ import annotations
 
@@ -257,10 +257,12 @@ def as_classic_older(d: Dialogue) -> None:
     "A classic member of another protocol type cannot join: INCONSISTENT_GROUP_PROTOCOL, nothing changes.",
     _JOIN,
     level=Level.MUST,
+    needs={"JoinGroup": (0, 3)},
 )
 def classic_join(d: Dialogue) -> None:
     a, subject = alone(d)
-    d.expect(d.member("classic").join("", protocol_type="connect"), error="INCONSISTENT_GROUP_PROTOCOL")
+    classic = d.member("classic", protocol_type="connect")
+    d.expect(classic.join(""), error="INCONSISTENT_GROUP_PROTOCOL")
     a.beat()
     owns_all(d, a, subject)
 

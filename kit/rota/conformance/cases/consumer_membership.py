@@ -248,8 +248,19 @@ def fields_kept(d: Dialogue) -> None:
     a.beat()
     said = of_member(d, described(d), a)
     d.require(said["subscribed_topic_names"] == [subject.name], "its topic", "another subscription")
-    d.require(said["rack_id"] == "r", "the rack r", str(said["rack_id"]))
     owns_all(d, a, subject)
+
+
+@rule_case(
+    "membership.fields.rack",
+    "The rack that a member has named is told in a description, also when it is not named again.",
+    "ConsumerGroupMember.Builder",
+)
+def rack_kept(d: Dialogue) -> None:
+    a, _ = alone(d, rack="r")
+    a.beat()
+    said = of_member(d, described(d), a)["rack_id"]
+    d.require(said == "r", "the rack r", str(said))
 
 
 @rule_case(

@@ -127,7 +127,7 @@ def rule_of(id: str) -> str:
     """The slug of the rule that a case is about: the longest one of the spec's rules that its id continues.
 
     A case of the part `wire` has a rule of its own; one of the part `consumer` that of the consumer protocol
-    whose slug follows. Raises ValueError for an id without a rule, or without words of its own after the slug.
+    whose slug follows. Raises ValueError for an id without a rule, or without words of its own after it.
     """
     if id.startswith(f"{WIRE}."):
         return id

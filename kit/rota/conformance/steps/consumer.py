@@ -1,4 +1,4 @@
-"""Steps by the consumer protocol (KIP-848): members that heartbeat, groups that settle, partitions handed over.
+"""Steps by the consumer protocol (KIP-848): members heartbeat, groups settle, partitions are handed over.
 
 A target that waits before it computes a target is waited for: steps heartbeat until they are answered what
 they lead to.
@@ -120,9 +120,8 @@ def until(d: Dialogue, member: Consumer, wanted: str, holds: Callable[[Reply], b
         if holds(reply):
             return reply
         if d.transcript.elapsed() - began > SECONDS:
-            raise Deviation(
-                wanted, f"epoch {member.epoch}, {len(member.held)} partitions after {SECONDS:g} s"
-            )
+            seen = f"epoch {member.epoch}, {len(member.held)} partitions after {SECONDS:g} s"
+            raise Deviation(wanted, seen)
         d.wait(PAUSE)
 
 

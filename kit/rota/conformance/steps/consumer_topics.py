@@ -1,4 +1,4 @@
-"""Topics that members of the consumer protocol subscribe to: made, grown, deleted, and seen by the coordinator."""
+"""Topics of the consumer protocol's members: made, grown, deleted, and seen by the coordinator."""
 
 from __future__ import annotations
 
