@@ -19,16 +19,28 @@ class ConsumerSwitches:
     """In what the consumer protocol of a line differs from that of Kafka 4.4.
 
     commits_at_its_epoch_alone: a member's commit at an older epoch is stale, whatever it commits (before
-    KIP-1251). target_at_once: there is no assignment interval.
+    KIP-1251). target_at_once: there is no assignment interval. joining_again_is_fenced: who is at its second
+    epoch and joins again under its id is fenced. assignor_raises_no_epoch: a wish for another assignor counts
+    with the next target. pending_is_not_described: a description leaves out what a member was told to give
+    up.
     """
 
     commits_at_its_epoch_alone: bool = False
     target_at_once: bool = False
+    joining_again_is_fenced: bool = False
+    assignor_raises_no_epoch: bool = False
+    pending_is_not_described: bool = False
 
 
 _USUAL = ConsumerSwitches()
 _OF_LINES: Mapping[str, ConsumerSwitches] = {
-    KAFKA_4_0: ConsumerSwitches(commits_at_its_epoch_alone=True, target_at_once=True)
+    KAFKA_4_0: ConsumerSwitches(
+        commits_at_its_epoch_alone=True,
+        target_at_once=True,
+        joining_again_is_fenced=True,
+        assignor_raises_no_epoch=True,
+        pending_is_not_described=True,
+    )
 }
 CONSUMER_SWITCHES = tuple(field.name for field in fields(ConsumerSwitches))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.registry import otherwise
 from rota.conformance.dialogues.script import Level
 from rota.conformance.rules import CONSUMER
 from rota.conformance.steps.administration import delete, expect_deleted
@@ -125,6 +126,17 @@ def still_its_own(d: Dialogue) -> None:
     a, _, subject, _ = asked_to_give_up(d)
     has = places_in(of_member(d, described(d), a)["assignment"])
     d.require(has == subject.places, "all partitions", f"{len(has)} of them")
+
+
+@otherwise(
+    f"{CONSUMER}.admin.describe.still-its-own",
+    "pending_is_not_described",
+    "What a member was told to give up is not described as its own any more.",
+)
+def not_its_own(d: Dialogue) -> None:
+    a, _, _, _ = asked_to_give_up(d)
+    has = places_in(of_member(d, described(d), a)["assignment"])
+    d.require(has == a.held, "what it may keep", f"{len(has)} partitions")
 
 
 def _listed(d: Dialogue, **filters: list[str]) -> Any:
@@ -284,7 +296,9 @@ def classic_heartbeat(d: Dialogue) -> None:
 )
 def classic_sync(d: Dialogue) -> None:
     a, subject = alone(d)
-    said = {"protocol_type": "consumer", "protocol_name": "range"}
-    d.expect(a.member.sync(member_id=a.id, generation_id=a.epoch, **said), error="UNKNOWN_MEMBER_ID")
+    said = a.member.sync(
+        member_id=a.id, generation_id=a.epoch, protocol_type="consumer", protocol_name="range"
+    )
+    d.expect(said, error="UNKNOWN_MEMBER_ID")
     a.beat()
     owns_all(d, a, subject)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.registry import otherwise
 from rota.conformance.dialogues.script import Level
+from rota.conformance.rules import CONSUMER
 from rota.conformance.steps.consumer import (
     MINUTE,
     Consumer,
@@ -107,8 +109,12 @@ def owns_more(d: Dialogue) -> None:
     level=Level.MUST,
 )
 def long_ago(d: Dialogue) -> None:
-    a, before = _moved_on(d)
-    d.expect(a.ask(before - 1, owns=()), error="FENCED_MEMBER_EPOCH")
+    a, first = _moved_on(d)
+    second = a.epoch
+    joined(d, "c", topic(d, 1))
+    with d.reaching("a member at its third epoch", "consumer.membership.led"):
+        newer(d, a, second)
+    d.expect(a.ask(first, owns=()), error="FENCED_MEMBER_EPOCH")
 
 
 @rule_case(
@@ -184,6 +190,17 @@ def other_assignor(d: Dialogue) -> None:
     other = "range" if chosen == "uniform" else "uniform"
     risen = raised_by(d, lambda: a.beat(assignor=other))
     d.require(risen == 1, "a group epoch higher by 1", f"one higher by {risen}")
+
+
+@otherwise(
+    f"{CONSUMER}.epochs.raised.other-assignor",
+    "assignor_raises_no_epoch",
+    "A wish that changes the group's assignor raises no epoch: it counts with the next target.",
+)
+def other_assignor_later(d: Dialogue) -> None:
+    a, _ = alone(d)
+    risen = raised_by(d, lambda: a.beat(assignor="range"))
+    d.require(risen == 0, "the same group epoch", f"one higher by {risen}")
 
 
 @rule_case(

@@ -208,16 +208,28 @@ def full_group(d: Dialogue) -> None:
 
 @rule_case(
     "membership.full.members-go-on",
-    "Who is in a full group goes on, and may join again.",
+    "Who is in a full group goes on.",
     _FULL,
     level=Level.MUST,
     topics=False,
     settings=LIMITS,
 )
 def full_group_goes_on(d: Dialogue) -> None:
-    first, *_ = _full(d)
-    first.beat()
-    first.join("rota-nowhere")
+    for member in _full(d):
+        member.beat()
+
+
+@rule_case(
+    "membership.full.joins-again",
+    "Who is in a full group may join again: that is no newcomer.",
+    _FULL,
+    level=Level.MUST,
+    topics=False,
+    settings=LIMITS,
+)
+def full_group_joins_again(d: Dialogue) -> None:
+    *_, last = _full(d)
+    last.join("rota-nowhere")
 
 
 @rule_case(

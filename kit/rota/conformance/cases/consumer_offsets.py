@@ -29,7 +29,7 @@ _FETCH = "KIP-848; ConsumerGroup.validateOffsetFetch"
 _DELETE = "OffsetMetadataManager.deleteOffsets"
 
 _OLDER = {"OffsetCommit": (8, 8)}
-_NOBODY = {"member_id": ""}
+NOBODY = ""
 
 
 @rule_case(
@@ -159,7 +159,7 @@ def stranger_commits(d: Dialogue) -> None:
 )
 def unnamed_commits(d: Dialogue) -> None:
     a, subject = alone(d)
-    expect_committed(d, commit(a, -1, subject, [0], **_NOBODY), "UNKNOWN_MEMBER_ID")
+    expect_committed(d, commit(a, -1, subject, [0], member_id=NOBODY), "UNKNOWN_MEMBER_ID")
     expect_fetched(d, fetch(a, subject), -1)
 
 
@@ -185,7 +185,7 @@ def while_empty(d: Dialogue) -> None:
     a, subject = alone(d)
     with d.reaching("an empty group"):
         a.leave()
-    expect_committed(d, commit(a, -1, subject, [0], 5, **_NOBODY), "NONE")
+    expect_committed(d, commit(a, -1, subject, [0], 5, member_id=NOBODY), "NONE")
     expect_fetched(d, fetch(a, subject), 5)
 
 
@@ -217,7 +217,7 @@ def without_group_older(d: Dialogue) -> None:
 )
 def simple_group(d: Dialogue) -> None:
     a, subject = Consumer(d, "a"), topic(d, 2)
-    expect_committed(d, commit(a, -1, subject, [0], **_NOBODY), "NONE")
+    expect_committed(d, commit(a, -1, subject, [0], member_id=NOBODY), "NONE")
     expect_described(d, "GROUP_ID_NOT_FOUND")
 
 

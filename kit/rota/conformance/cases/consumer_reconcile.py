@@ -8,6 +8,8 @@ from rota.conformance.dialogues.registry import otherwise
 from rota.conformance.dialogues.script import Level
 from rota.conformance.rules import CONSUMER
 from rota.conformance.steps.consumer import (
+    JOIN,
+    MINUTE,
     Consumer,
     alone,
     asked_to_give_up,
@@ -132,6 +134,19 @@ def joins_again_instead(d: Dialogue) -> None:
     a.join(subject)
     until(d, b, "b is given what a had to give up", lambda _: b.held == given_up)
     d.require(not a.held & b.held, "no partition of both", "one of both")
+
+
+@otherwise(
+    f"{CONSUMER}.membership.led.joins-again-instead",
+    "joining_again_is_fenced",
+    "Who joins again under its id is fenced, and stays in the group: it has given up nothing.",
+)
+def fenced_instead(d: Dialogue) -> None:
+    subject = topic(d, 2)
+    a, b = joined(d, "a", topic(d, 3)), joined(d, "b", subject)
+    newer(d, a, a.epoch)
+    d.expect(a.ask(JOIN, timeout=MINUTE, topics=(subject,), owns=()), error="FENCED_MEMBER_EPOCH")
+    d.require(members_in(described(d)) == {a.id, b.id}, "both in the group", "another number")
 
 
 @rule_case(
