@@ -270,22 +270,6 @@ def joins_anew(d: Dialogue) -> None:
 
 
 @rule_case(
-    "timers.nobody.gone-before",
-    "A session that ends after its member has left changes nothing.",
-    _SESSION,
-    settings=LIMITS,
-    seconds=SESSION + 2,
-)
-def gone_before(d: Dialogue) -> None:
-    a, b, _ = shared(d)
-    a.leave()
-    epoch = described(d)["group_epoch"]
-    _alive(d, b, SESSION + _OVER)
-    found = described(d)["group_epoch"]
-    d.require(found == epoch, f"group epoch {epoch}", f"group epoch {found}")
-
-
-@rule_case(
     "timers.rebalance.does-not-give-up",
     "Heartbeats do not keep a member that does not give up what it was told to in its rebalance timeout.",
     _REBALANCE,
