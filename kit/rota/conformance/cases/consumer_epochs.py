@@ -295,7 +295,9 @@ def not_there(d: Dialogue) -> None:
 def nobody_else_moves(d: Dialogue) -> None:
     a, subject = alone(d)
     b = joined(d, "b", topic(d, 3))
-    newer(d, a, a.epoch) if b.epoch > a.epoch else a.beat()
+    if b.epoch <= a.epoch:
+        newer(d, b, a.epoch)
+    a.beat()
     owns_all(d, a, subject)
 
 

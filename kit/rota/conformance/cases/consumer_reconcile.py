@@ -222,9 +222,10 @@ def each_once(d: Dialogue) -> None:
     level=Level.MUST,
 )
 def subscribers_alone(d: Dialogue) -> None:
-    a, subject = alone(d)
-    b = joined(d, "b", topic(d, 3))
-    newer(d, b, a.epoch) if b.epoch <= a.epoch else None
+    a, subject = alone(d, 4)
+    b = joined(d, "b", topic(d, 1))
+    if b.epoch <= a.epoch:
+        newer(d, b, a.epoch)
     targets = places_in(of_member(d, described(d), b)["target_assignment"])
     d.require(not targets & subject.places, "none of the other's topic", "some of it")
 
@@ -352,7 +353,8 @@ def shares(d: Dialogue) -> None:
 def little_moves(d: Dialogue) -> None:
     a, b, subject = shared(d, 4)
     c = joined(d, "c", subject)
-    newer(d, c, a.epoch) if c.epoch <= a.epoch else None
+    if c.epoch <= a.epoch:
+        newer(d, c, a.epoch)
     group = described(d)
     for one in (a, b):
         target = places_in(of_member(d, group, one)["target_assignment"])
