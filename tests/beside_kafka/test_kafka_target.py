@@ -15,7 +15,7 @@ import pytest
 
 from rota.conformance.connections.connection import Connection
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY, MIN_SESSION
-from rota.conformance.targets.kafka_broker import Brokers
+from rota.conformance.targets.kafka_broker import Brokers, java_for
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 
 KAFKA = "kafka-4.4.0"
@@ -59,6 +59,24 @@ def gone(folder: Path) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def test_its_classes_come_from_an_archive() -> None:
+    there()
+    jvm = java_for(RELEASES[KAFKA])
+    tool = ("kafka.tools.StorageTool", "random-uuid")
+    loaded = subprocess.run(
+        (*jvm[:-2], "-Xlog:class+load", *jvm[-2:], *tool),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+    kafkas = [line for line in loaded.splitlines() if " org.apache.kafka." in line or " kafka." in line]
+    assert kafkas
+    assert all(line.endswith("shared objects file (top)") for line in kafkas)
+    quiet = subprocess.run((*jvm, *tool), capture_output=True, text=True, check=True, timeout=60)
+    assert len(quiet.stdout.split()) == 1
 
 
 def test_shared_by_equal_settings_and_replaced_when_dead(brokers: Brokers, tmp_path: Path) -> None:

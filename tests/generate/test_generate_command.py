@@ -131,6 +131,35 @@ def test_many_causes_are_told_in_a_table_and_the_first_of_them_in_full():
     assert "replay" not in alone
 
 
+def test_what_was_late_once_and_never_again_is_undecided():
+    """Told as what it is, with the walks; what has failed for another reason too, or again, is a failure."""
+    others = [walked(n) for n in range(10, 210)]
+    fields = {"rule": "timer.session", "why": "x is late", "cause": ("t",), "out_of_time": True}
+    late = [walked(n, Verdict.FAIL, **fields) for n in (1, 2)]
+    failure = Failure(late[0], ("1-1", "1-2"), 0)
+    tally = tally_of(*late, *others)
+    assert tally.let_pass(failure)
+    told = seen(tally)
+    assert told.verdict == "conforms"
+    assert "0 failed, 2 undecided (1.0%)" in told.line()
+    lines = "\n".join(told.lines())
+    assert "x is late (walk 1-1, 1-2, 0 of 5 runs)" in lines
+    assert "undecided: x is late" not in lines
+    assert told.as_json()["walks"]["once"][0]["runs"] == "0 of 5 runs"
+
+
+@pytest.mark.parametrize(
+    ("runs", "out_of_time"), [(1, (True, True)), (None, (True, True)), (0, (True, False)), (0, (False, True))]
+)
+def test_what_was_late_and_more_than_that_fails(runs, out_of_time):
+    """It was late again, or was not tried again, or one of the walks was not only late."""
+    fails = [walked(n, Verdict.FAIL, cause=("t",), out_of_time=late) for n, late in enumerate(out_of_time)]
+    tally = tally_of(*fails)
+    assert not tally.let_pass(Failure(fails[0], ("1-0", "1-1"), runs))
+    assert list(tally.failed) == [("t",)]
+    assert not tally.undecided
+
+
 def test_what_is_found_is_not_lost_where_rota_fails_to_explain_it():
     """A defect of ours in the search for the cause is told, and the failure stands as it was met."""
     told = []

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from harness.told import Told
 from harness.walk_hunt import grounds
 from harness.walk_terms import TERMS
 from rota.generate.hunt import hunt, trial
@@ -117,6 +118,42 @@ def test_an_order_is_found_where_too_much_is_under_way_to_try_all(told, verdict)
     history = History("g", (*sent, *answers, Quiet(1.2)), ROTA)
     walked = judged(Played(Plan(1, 0, ()), history, ()))
     assert walked.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("after", "error", "verdict", "out_of_time"),
+    [
+        (0.01, "NONE", Verdict.PASS, False),
+        (0.01, "ILLEGAL_GENERATION", Verdict.FAIL, False),
+        (1.5, "NONE", Verdict.FAIL, True),
+        (1.5, "UNKNOWN_MEMBER_ID", Verdict.FAIL, False),
+        (8.5, "NONE", Verdict.FAIL, False),
+        (None, "NONE", Verdict.FAIL, False),
+    ],
+)
+def test_what_is_late_is_told_from_what_is_wrong(after, error, verdict, out_of_time):
+    """Of a heartbeat that is looked for every second: late is what is right and comes in a few seconds."""
+    history = Told().alone(session=30_000)
+    sent, number = history.now, history.beats(0, "m")
+    for moment in sorted({*range(1, 12), after or 0.0}):
+        history.after(sent + moment - history.now)
+        if moment == after:
+            history.beaten(number, error)
+        elif moment:
+            history.quiet()
+    walked = judged(Played(Plan(1, 0, ()), history.history(), ()))
+    assert (walked.verdict, walked.out_of_time) == (verdict, out_of_time)
+
+
+@pytest.mark.parametrize("beaten_after", [1.7, 3.0])
+def test_a_timer_at_a_wrong_time_is_no_more_than_that(beaten_after):
+    """A session of two seconds has ended too soon, or is there for a second too long."""
+    history = Told().alone().after(beaten_after)
+    error = "UNKNOWN_MEMBER_ID" if beaten_after < 2 else "NONE"
+    history.beaten(history.beats(0, "m"), error).quiet()
+    walked = judged(Played(Plan(1, 0, ()), history.history(), ()))
+    assert walked.rule.startswith("timer.session")
+    assert walked.out_of_time
 
 
 class Hangs:

@@ -109,9 +109,10 @@ def deletions(make: Make) -> list[KeeperBench]:
         bench.delete("none")
         bench.store()
         bench.fetch("u")
-    nowhere = make(None)
+    nowhere, nothing = make(None), make(group(EMPTY))
     nowhere.delete("t")
-    return [*benches, nowhere]
+    nothing.delete("t")
+    return [*benches, nowhere, nothing]
 
 
 def administration(make: Make) -> list[KeeperBench]:
@@ -216,6 +217,7 @@ SWITCHES = (
     ("unstable_while_appending", True),
     ("describe_forgets_assignments", True),
     ("deletion_waits_for_record", False),
+    ("deletion_ends_unused", True),
     ("state_filter_trimmed", False),
     ("open_transaction_keeps_offset", False),
     ("open_transaction_keeps_group", True),

@@ -90,7 +90,7 @@ class Asked:
         files = {path: report for _, path in self.reports}
         files |= {
             path_of(self.out, each.walked.id): saved_text(each, seen.target, self.profile, settings)
-            for each in seen.failures
+            for each in (*seen.failures, *seen.tally.once)
         }
         if self.as_json:
             click.echo(report, nl=False)

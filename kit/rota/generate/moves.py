@@ -47,11 +47,15 @@ Change = Callable[["Moves", Any, Client], Any]
 
 
 class Moves:
-    """Draws requests. number: of the next one; overlong: whether metadata may announce more than is there."""
+    """Draws requests. number: of the next one; older: whether for the coordinator before Kafka 4.
 
-    def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, overlong: bool) -> None:
+    That one loses a group, or all of a partition, by metadata that announce more than is there
+    (docs/findings.md), and before 3.5 upper and lower case are two states: it is asked neither.
+    """
+
+    def __init__(self, rng: Random, terms: Terms, cast: Cast, simulated: Simulated, older: bool) -> None:
         self.rng, self.terms, self.cast, self.simulated = rng, terms, cast, simulated
-        self.number, self.overlong = 0, overlong
+        self.number, self.older = 0, older
 
     def polite(self, client: Client) -> Ask:
         """What a client does next that does everything right."""
@@ -204,7 +208,8 @@ def _delete_offsets(moves: Moves, client: Client) -> OffsetDeleteRequest:
 def _list(moves: Moves, client: Client) -> ListGroupsRequest:
     states = tuple(state.value for state in GroupState)
     picked = moves.rng.choice(states)
-    filters: Sequence[tuple[str, ...]] = ((), (), (picked,), (picked.lower(),), (f" {picked}",), states[:2])
+    lower = picked if moves.older else picked.lower()
+    filters: Sequence[tuple[str, ...]] = ((), (), (picked,), (lower,), (f" {picked}",), states[:2])
     types: Sequence[tuple[str, ...]] = ((), (), ("classic",), ("Classic",), ("consumer",))
     return ListGroupsRequest(GROUP, moves.rng.choice(filters), moves.rng.choice(types))
 
@@ -280,14 +285,17 @@ def _simple(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
 
 
 def _long_metadata(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
+    """Metadata as long as they may be, or longer, of each topic by itself."""
     limit = moves.terms.config.offset_metadata_max_bytes
-    text = moves.rng.choice(
-        ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
+    texts = ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
+
+    def longer(partition: OffsetCommitPartition) -> OffsetCommitPartition:
+        return replace(partition, committed_metadata=moves.rng.choice(texts))
+
+    topics = request.topics
+    return replace(
+        request, topics=tuple(replace(t, partitions=tuple(map(longer, t.partitions))) for t in topics)
     )
-    first, *rest = request.topics
-    (partition,) = first.partitions
-    longer = replace(partition, committed_metadata=text)
-    return replace(request, topics=(replace(first, partitions=(longer,)), *rest))
 
 
 def _session(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
@@ -311,7 +319,7 @@ def _protocols(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
 def _metadata(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
     short, overlong = (b"", b"\xff\xff"), (b"m" * 300, b"\0\0" + b"x" * moves.number)
     data = moves.rng.choice(short + overlong)
-    if data in overlong and not moves.overlong:
+    if data in overlong and moves.older:
         data = short[-1]
     return replace(request, protocols=tuple(replace(one, metadata=data) for one in request.protocols))
 
@@ -384,7 +392,7 @@ CHANGES: Mapping[str, tuple[Change, ...]] = {
             _simple,
             _simple,
             _simple,
-            _of_one(_long_metadata),
+            _long_metadata,
             _of_one(_odd(odd_offset)),
             _of_one(_odd(odd_commit)),
         ),

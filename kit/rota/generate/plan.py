@@ -87,7 +87,8 @@ Step = Ask | Break | Silence | Restart
 class Plan:
     """Parameters: seed of the run, number of the plan in it, steps; longest, the largest timeout that a
     member in it may have been given, in seconds; left_out, how often requests were left out of it that were
-    answered wrongly, so that it comes to what is behind them.
+    answered wrongly, so that it comes to what is behind them; below, of some APIs the first version that
+    nobody asks by, as the target cannot read it.
     """
 
     seed: int
@@ -95,6 +96,7 @@ class Plan:
     steps: tuple[Step, ...]
     longest: float = 0.0
     left_out: int = 0
+    below: tuple[tuple[str, int], ...] = ()
 
     @property
     def id(self) -> str:
@@ -124,13 +126,19 @@ class Plan:
         """As a file has it."""
         steps = [_step_object(step) for step in self.steps]
         named = {"seed": self.seed, "number": self.number, "longest": self.longest}
-        return {**named, "left_out": self.left_out, "steps": steps}
+        return {
+            **named,
+            "left_out": self.left_out,
+            "below": [list(one) for one in self.below],
+            "steps": steps,
+        }
 
 
 def read_plan(found: Mapping[str, Any]) -> Plan:
     """A plan from a file. Errors: KeyError, TypeError, ValueError for what is none."""
     steps = tuple(map(_read_step, found["steps"]))
-    return Plan(found["seed"], found["number"], steps, found["longest"], found.get("left_out", 0))
+    below = tuple((api, version) for api, version in found.get("below", ()))
+    return Plan(found["seed"], found["number"], steps, found["longest"], found.get("left_out", 0), below)
 
 
 def _step_object(step: Step) -> dict[str, Any]:

@@ -58,15 +58,21 @@ class Failure:
         """In how many runs it fails, in words."""
         return "met once, not played again" if self.runs is None else f"{self.runs} of {RUNS} runs"
 
+    @property
+    def of_the_moment(self) -> bool:
+        """Whether it may be the machine's: something came at a wrong time, and never did again."""
+        return self.runs == 0 and self.walked.out_of_time
+
 
 @dataclass
 class Tally:
     """What a run has come to until now.
 
-    died: ends of the target; apart: failures that were looked for on their own, by cause; bystander;
-    restarts, how many; set_otherwise, whether in some of them; avoiding, how many walks were others again
-    without what went wrong in them; looks, whether the target's looks for what has expired were followed;
-    rest, how the target came to it, where that can be seen.
+    once: failures `of_the_moment`, whose walks are undecided; died: ends of the target; apart: failures
+    that were looked for on their own, by cause; bystander; restarts, how many; set_otherwise, whether in some
+    of them; avoiding, how many walks were others again without what went wrong in them; unread, of an API the
+    first version that was left out in the end; looks, whether the target's looks for what has expired were
+    followed; rest, how the target came to it, if that can be seen.
     """
 
     plans: int = 0
@@ -76,10 +82,12 @@ class Tally:
     failed: dict[tuple[str, ...], list[Walked]] = field(default_factory=dict)
     died: list[Death] = field(default_factory=list)
     apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
+    once: list[Failure] = field(default_factory=list)
     bystander: Bystander | None = None
     restarts: int = 0
     set_otherwise: bool = False
     avoiding: int = 0
+    unread: dict[str, int] = field(default_factory=dict)
     looks: bool = False
     rest: Rest | None = None
 
@@ -92,6 +100,16 @@ class Tally:
             self.undecided.append(walked)
         elif walked.verdict is Verdict.FAIL:
             self.failed.setdefault(walked.cause, []).append(walked)
+
+    def let_pass(self, failure: Failure) -> bool:
+        """Count a failure among what is undecided if it is `of_the_moment`; whether it is."""
+        walks = self.failed[failure.walked.cause]
+        if not (failure.of_the_moment and all(one.out_of_time for one in walks)):
+            return False
+        self.once.append(failure)
+        self.undecided += walks
+        del self.failed[failure.walked.cause]
+        return True
 
     @property
     def goes_on(self) -> bool:
@@ -182,6 +200,7 @@ async def _walk_beside(
         living.cancel()
     tally.bystander = bystander
     tally.avoiding += walks.avoiding.walked
+    tally.unread |= walks.unread.first
     tally.looks = walks.coordinator.terms.looks_every_ms is not None
     if walks.coordinator.restarts is not None:
         tally.restarts += walks.coordinator.restarts.done
@@ -242,16 +261,18 @@ async def _failures(
         tell(f"making the failures of {min(len(most_met), CAUSES)} causes shorter")
     if stopped():
         return [_as_met(each) for each in most_met]
-    shorter = await asyncio.gather(*(_failure(walks, each) for each in most_met[:CAUSES]))
+    played = await asyncio.gather(*(_failure(walks, each) for each in most_met[:CAUSES]))
+    shorter = [(one, each) for one, each in zip(played, most_met, strict=False) if not tally.let_pass(one)]
     if shorter:
         tell("looking for the rules that explain them")
     explained: list[Failure] = []
     over = after(EXPLAINING)
-    for one, each in zip(shorter, most_met, strict=False):
+    for one, each in shorter:
         if over() or stopped():
             break
         explained.append(await _explained(one, [_shortest(each)], explaining, tell))
-    return [*explained, *shorter[len(explained) :], *map(_as_met, most_met[CAUSES:])]
+    left = [one for one, _ in shorter[len(explained) :]]
+    return [*explained, *left, *map(_as_met, most_met[CAUSES:])]
 
 
 async def _explained(

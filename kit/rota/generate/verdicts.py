@@ -36,6 +36,9 @@ LIMITS = Limits(narrow=True)
 MOST_OTHERS = 2
 """Other walks that failed for the same cause and are looked at to tell which rule it is."""
 
+MOST_LATE = 5.0
+"""Seconds by which a machine that is busy may have something late or early."""
+
 _NAMED = re.compile(r"request (\d+) \((\w+) v\d+")
 """Number and API of the first request that a judge names."""
 
@@ -55,7 +58,8 @@ class Walked:
     rule: what is broken, the likeliest rule; why: in words; nearest: what was possible instead, nearest
     first; cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a
     state; fault: the number in the plan of the request that was answered wrongly, -1 where none can be
-    told; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`.
+    told; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`;
+    out_of_time: whether all that is wrong is that something came too early, or up to `MOST_LATE` too late.
     """
 
     played: Played
@@ -68,6 +72,7 @@ class Walked:
     reached: frozenset[tuple[str, str]] = frozenset()
     fault: int = -1
     suspects: tuple[Suspect, ...] = ()
+    out_of_time: bool = False
 
     @property
     def id(self) -> str:
@@ -112,7 +117,17 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
     rule, nearest = rule_of(found), tuple(map(str, found.nearest))
     cause, reached = _cause(found, rule), found.reached
     fault = _fault(played, found)
-    return Walked(played, Verdict.FAIL, rule, found.why, nearest, cause, found.states, reached, fault)
+    late = _out_of_time(played.history, found)
+    return Walked(
+        played, Verdict.FAIL, rule, found.why, nearest, cause, found.states, reached, fault, out_of_time=late
+    )
+
+
+def _out_of_time(history: History, found: Judgement) -> bool:
+    """Whether all else is right; after what came too early nobody knows, and it is taken for granted."""
+    if any(one.seconds < 0 for one in found.late):
+        return True
+    return judge(history, replace(LIMITS, forgives=MOST_LATE)).verdict is Judged.CONSISTENT
 
 
 def _fault(played: Played, found: Judgement) -> int:

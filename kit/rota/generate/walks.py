@@ -15,6 +15,7 @@ from rota.generate.life import Life
 from rota.generate.plan import Plan, Restart
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
+from rota.generate.unread import Unread, spoken_in
 from rota.generate.verdicts import Walked, explained, judged
 
 R = TypeVar("R")
@@ -97,13 +98,14 @@ async def finished(
 @dataclass
 class Walks:
     """Plays plans with one coordinator. tag: what the groups' names begin with; judging: who judges;
-    avoiding: has plans that avoid what went wrong before.
+    avoiding: has plans that avoid what went wrong before; unread: the versions in which nothing is asked.
     """
 
     coordinator: Coordinator
     tag: str
     judging: Judging = judged_here
     avoiding: Avoiding = field(default_factory=Avoiding)
+    unread: Unread = field(default_factory=Unread)
     _groups: count[int] = field(default_factory=count)
     _under_way: dict[Stage, Plan] = field(default_factory=dict)
     _over: deque[tuple[float, Played]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
@@ -122,8 +124,9 @@ class Walks:
         stage, other = Stage(self.coordinator, group_id), Stage(self.coordinator, f"{group_id}-other")
         self._under_way[stage] = plan
         try:
-            await play(plan, stage, self.coordinator.terms)
-            harm = await aftermath(stage, plan, self.coordinator.terms, other)
+            terms = spoken_in(plan, self.coordinator.terms)
+            await play(plan, stage, terms)
+            harm = await aftermath(stage, plan, terms, other)
             await stage.silence(0.1)
             await self.coordinator.life.look()
         finally:
@@ -178,12 +181,13 @@ class Walks:
 
         async def one_after_the_other() -> None:
             while True:
-                plan = self.avoiding.next() or await plans()
+                plan = self.unread.below(self.avoiding.next() or await plans())
                 if plan.seconds / 2 > end - asyncio.get_running_loop().time():
                     return
                 walked = await self.one(plan)
                 done(walked)
                 self.avoiding.hear(walked)
+                self.unread.hear(walked.played)
 
         restarting = asyncio.ensure_future(self._restart(seconds, restarts, end))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]

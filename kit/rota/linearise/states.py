@@ -51,15 +51,24 @@ class Owed:
 
 
 @frozen
+class Dead:
+    """A group that was removed, as those have it who found it before. until: when it was so at the latest."""
+
+    group: Group
+    until: float
+
+
+@frozen
 class State:
     """What a coordinator has at some moment, and what is on the way.
 
     armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
-    readers, since the log may not have it; looked: whether what has expired was looked for; stored: what the
-    log has of the group, where it is followed; look: the next one for what has expired that finds something
-    or passes it over, where such looks are followed.
+    readers, since the log may not have it; dead: the group that was removed last, where
+    requests may have found it before; looked: whether what has expired was looked for; stored: what the log
+    has of the group, where it is followed; look: the next one for what has expired that finds something or
+    passes it over, where such looks are followed.
     """
 
     group: Group | None = None
@@ -71,6 +80,7 @@ class State:
     ids: frozenset[str] = frozenset()
     low: float = NEVER
     veiled: float = NEVER
+    dead: Dead | None = None
     looked: bool = False
     stored: GroupRecord | None = None
     look: Look | None = None

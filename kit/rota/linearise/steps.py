@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
+from rota.linearise.asked import OLDER
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
-from rota.linearise.states import State, after
+from rota.linearise.states import Dead, State, after
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
@@ -19,14 +20,31 @@ from rota.spec import (
     Group,
     GroupRecord,
     GroupState,
+    HeartbeatRequest,
+    Hosting,
+    JoinGroupRequest,
+    LeaveGroupRequest,
     Profile,
     RecordKind,
     Spec,
     Step,
+    SyncGroupRequest,
     Timer,
 )
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
+from rota.spec.offset_messages import OffsetCommitRequest
 from rota.spec.offset_state import GroupForgotten, Offsets, RetentionCheck
+
+OF_MEMBERS = (
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+)
+"""Requests that the older coordinator tells COORDINATOR_NOT_AVAILABLE where the group that they have found is
+removed before they have its lock (upstream GroupCoordinator#doJoinGroup and the like, case Dead).
+"""
 
 REMEMBERED = 100_000
 """Steps of the spec that are kept, for the next state in which the same is asked."""
@@ -102,12 +120,29 @@ class Steps:
             for one in self._grouped(seen, (group, call), partial(_handled, group, call), span):
                 left = one.state.group if group is state.group else state.group  # a reader changes nothing
                 yield Taken(_with_id(replace(one.state, group=left), call.fresh_id), one.rules)
+        yield from self._finding_it_dead(state, number, call, span, veil)
+
+    def _finding_it_dead(
+        self, state: State, number: int, call: Call, span: Span, veil: float
+    ) -> Iterator[Taken]:
+        """A request had found the group before it was removed, and has its turn afterwards."""
+        if self._dead(state, span, veil) and isinstance(call.request, OF_MEMBERS):
+            seen = replace(state, pending=state.pending - {number})
+            told = replace(call, hosting=Hosting.INACTIVE)
+            yield from self._grouped(seen, (None, told), partial(_handled, None, told), span)
+
+    def _dead(self, state: State, span: Span, veil: float) -> Group | None:
+        """The group as whoever has found it before it was removed may still have it."""
+        dead = state.dead if state.group is None else None
+        return None if dead is None or span.earliest > dead.until + veil else dead.group
 
     def _groups_seen(self, state: State, call: Call, span: Span, veil: float) -> Iterator[Group | None]:
         """The group; a reader may not see yet that it was made, or that it was removed."""
         yield state.group
         if not isinstance(call.request, DescribeGroupsRequest | ListGroupsRequest):
             return
+        if dead := self._dead(state, span, veil):
+            yield dead
         if not self.profile.creation_recorded:
             return
         if state.group is not None and span.earliest <= state.veiled + veil:
@@ -215,6 +250,9 @@ class Steps:
 
     def _after(self, state: State, told: Told, span: Span, records: Iterable[GroupRecord] = ()) -> State:
         found = after(self.spec, state, told, records, span, self.lost, self.follows)
+        if self.profile.name in OLDER and state.group is not None and found.group is None:
+            was = Group(GroupState.DEAD, state.group.generation_id, state.group.protocol_type)
+            found = replace(found, dead=Dead(was, span.latest))
         if self.looking is None:
             return found
         since = self._found_from(found.group, found.offsets)

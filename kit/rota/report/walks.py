@@ -109,9 +109,11 @@ class WalksSeen:
                 "reasons": [{"why": why, "walks": ids} for why, ids in _grouped(self.tally).items()],
                 "restarts": self.tally.restarts,
                 "avoiding": self.tally.avoiding,
+                "unread": self.tally.unread,
                 "reached": sorted([list(pair) for pair in self.tally.reached]),
                 "unreached": self.unreached,
                 "failures": [failure_object(each) for each in self.failures],
+                "once": [failure_object(each) for each in self.tally.once],
             },
             "identity": self.identity.as_json(),
         }
@@ -124,8 +126,14 @@ class WalksSeen:
         for death in self.tally.died:
             yield wrapped("died: ", death.told)
         yield from self._beside()
+        for failure in self.tally.once:
+            told = f"{failure.walked.why} (walk {_some(failure.met)}, {failure.told_runs})"
+            yield wrapped("out of time: ", f"{told}; the machine may have been busy, so it is undecided")
         for why, ids in _grouped(self.tally).items():
             yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
+        if self.tally.unread:
+            told = ", ".join(f"{api} from v{first}" for api, first in sorted(self.tally.unread.items()))
+            yield wrapped("left out: ", f"{told}: advertised, and not answered so that it can be read")
         if self.unreached:
             yield wrapped("not reached: ", ", ".join(self.unreached))
         of, reached = len(self.in_reach), len(self.tally.rules & self.in_reach)
@@ -198,8 +206,10 @@ def told_failure(failure: Failure) -> Iterator[str]:
 
 
 def _grouped(tally: Tally) -> dict[str, list[str]]:
+    """Why walks are undecided, but for those that are told as out of time, and which."""
     found: dict[str, list[str]] = {}
-    for walked in tally.undecided:
+    once = {walk for failure in tally.once for walk in failure.met}
+    for walked in (walked for walked in tally.undecided if walked.id not in once):
         found.setdefault(walked.why, []).append(walked.id)
     return found
 

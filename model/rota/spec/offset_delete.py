@@ -21,7 +21,7 @@ from rota.spec.offset_messages import (
     TopicOutcome,
     TopicPartitions,
 )
-from rota.spec.offset_state import OffsetBatch, OffsetTombstone
+from rota.spec.offset_state import BEFORE_ALL, Expire, OffsetBatch, OffsetTombstone
 from rota.spec.offsets import OMM, refuse
 from rota.spec.vocabulary import ErrorCode
 
@@ -75,12 +75,17 @@ def delete_non_empty_group(spec: Spec, group: Group | None, call: Call) -> Steps
     return refuse(group, call, _delete(call), ErrorCode.NON_EMPTY_GROUP)
 
 
-@rule("offsets.delete", source="KIP-496; " + OMM + "deleteOffsets; ClassicGroup#isSubscribedToTopic")
+@rule(
+    "offsets.delete",
+    source="KIP-496; " + OMM + "deleteOffsets; ClassicGroup#isSubscribedToTopic; "
+    "GroupMetadataManager#cleanupGroupMetadata (3.x)",
+)
 def delete(spec: Spec, group: Group | None, call: Call) -> Steps:
     """Offsets of topics that nobody is subscribed to are deleted; to have had none is no error.
 
     Subscriptions that are not known (before the first generation, or one that cannot be read) may be to
-    anything; an Empty group has none.
+    anything; an Empty group has none. The Scala coordinator deletes as it expires: an Empty group that has no
+    offset then, be it that it never had one, is removed at once, and the next generation is 1.
 
     Left out: topics by id and the check that a topic exists. To the coordinator a topic is a name under
     which offsets are stored.
@@ -101,7 +106,10 @@ def delete(spec: Spec, group: Group | None, call: Call) -> Steps:
     )
     if not tombstones:
         return only(Step(group).answer(call.to, message))
-    return only(Step(group).tell_offsets(OffsetBatch(tombstones, Reply(call.to, message))))
+    step = Step(group).tell_offsets(OffsetBatch(tombstones, Reply(call.to, message)))
+    if spec.profile.deletion_ends_unused and group.state is GroupState.EMPTY:
+        step = step.tell_offsets(Expire(BEFORE_ALL, None, removable=True))
+    return only(step)
 
 
 def _outcome(topic: TopicPartitions, free: bool) -> TopicOutcome:

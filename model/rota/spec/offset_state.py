@@ -104,6 +104,10 @@ class OffsetRead(ForOffsets):
     waits: bool = False
 
 
+BEFORE_ALL = -(2**63)
+"""Milliseconds, a moment at which no offset has expired: it is only asked whether any is left."""
+
+
 @frozen
 class Expire(ForOffsets):
     """What may be removed for its age.

@@ -56,6 +56,7 @@ class Profile:
     - creation_recorded: whether the creation of a group is written to the log
     - leave_waits_for_record: whether the LeaveGroup that empties a group waits for its record
     - deletion_waits_for_record: whether DeleteGroups and OffsetDelete wait for theirs
+    - deletion_ends_unused: whether an Empty group goes at once if OffsetDelete leaves it without an offset
     - state_filter_trimmed: whether blanks around a state that ListGroups asks for do not count
     - open_transaction_keeps_offset: whether an offset does not expire while a transaction has another for it
     - open_transaction_keeps_group: whether an Empty group stays for offsets of open transactions alone
@@ -110,6 +111,7 @@ class Profile:
     creation_recorded: bool = True
     leave_waits_for_record: bool = True
     deletion_waits_for_record: bool = True
+    deletion_ends_unused: bool = False
     state_filter_trimmed: bool = True
     open_transaction_keeps_offset: bool = True
     open_transaction_keeps_group: bool = False
@@ -188,6 +190,7 @@ KAFKA_3 = replace(
     creation_recorded=False,
     leave_waits_for_record=False,
     deletion_waits_for_record=False,
+    deletion_ends_unused=True,
     state_filter_trimmed=False,
     open_transaction_keeps_offset=False,
     open_transaction_keeps_group=True,

@@ -6,6 +6,7 @@ from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.dialogues.subscription import subscription
+from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import all_leave, distribute_assignments, join_together, stable
 from rota.conformance.steps.membership import static
 from rota.conformance.steps.offsets import (
@@ -18,7 +19,7 @@ from rota.conformance.steps.offsets import (
     subscriber,
     topic,
 )
-from rota.conformance.steps.version_ranges import COMMIT, FETCH, STATIC, TOPICS
+from rota.conformance.steps.version_ranges import COMMIT, DESCRIBE, FETCH, STATIC, TOPICS
 
 _DELETE = "KIP-496; OffsetMetadataManager.deleteOffsets; ClassicGroup.validateOffsetDelete"
 _OWNED_NOTHING = b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff" + b"\xff\xff"
@@ -77,6 +78,24 @@ def empty_group(d: Dialogue) -> None:
     all_leave(d, a)
     expect_each(d, delete_offsets(d), "NONE")
     expect_fetched(d, -1)
+
+
+@case(
+    "offsets.delete.last-of-empty-group",
+    "An Empty group is still there when its last offset is deleted: it goes when next is looked for such.",
+    _DELETE,
+    level=Level.INFO,
+    needs={**_BOTH, **DESCRIBE},
+)
+def last_of_empty_group(d: Dialogue) -> None:
+    last_deleted(d, "Empty")
+
+
+def last_deleted(d: Dialogue, state: str) -> None:
+    """An Empty group loses its only offset and is in this state then."""
+    empty_group(d)
+    found = described(d)["group_state"]
+    d.require(found == state, state, found)
 
 
 @case(

@@ -6,6 +6,7 @@ from rota.conformance.cases.admin_describe import completing, expect_assigned, p
 from rota.conformance.cases.admin_list import expect_listed, settled
 from rota.conformance.cases.leave import missing_and_waiting_left, pending_left
 from rota.conformance.cases.offsets_commit import commit_of_nobody
+from rota.conformance.cases.offsets_delete import last_deleted
 from rota.conformance.cases.size import last_missing_refused, last_pending_refused, phase_ends
 from rota.conformance.cases.timers_delay import joins_beside_pending, newcomer_restarts, two_join_after_empty
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
@@ -164,3 +165,12 @@ def describe_completing(d: Dialogue) -> None:
 def state_filter_blanks(d: Dialogue) -> None:
     settled(d)
     expect_listed(d, False, states_filter=[" Stable "])
+
+
+@otherwise(
+    "offsets.delete.last-of-empty-group",
+    "deletion_ends_unused",
+    "An Empty group is removed with its last offset.",
+)
+def last_of_empty_group(d: Dialogue) -> None:
+    last_deleted(d, "Dead")

@@ -32,6 +32,7 @@ from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
 from rota.conformance.targets.ports import free_ports, hold
 from rota.conformance.targets.process import NotStarted, Process
+from rota.conformance.targets.shared_classes import shared_classes
 
 START_SECONDS = 180.0
 """How long a broker may take until it listens, its storage formatted; two to eight seconds are usual."""
@@ -204,13 +205,26 @@ class _Lent:
 def java_for(release: Release, jvm_flags: Sequence[str] = _JVM) -> tuple[str, ...]:
     """The command line of Java with the jars of a release, but for the class. Errors: NotStarted."""
     try:
-        java = find_java(release.java, f"Kafka {release.version}").path
+        java = find_java(release.java, f"Kafka {release.version}")
         libs = fetched(release)
     except NoJars as error:
         raise NotStarted(str(error), error.remedy) from error
     except NoJava as error:
         raise NotStarted(str(error)) from error
-    return (java, *jvm_flags, release.log_flag, "-cp", f"{libs.resolve()}/*")
+
+    def command(*more: str) -> tuple[str, ...]:
+        return (java.path, *jvm_flags, *more, release.log_flag, "-cp", f"{libs.resolve()}/*")
+
+    return command(*shared_classes(java, libs, lambda *more: _started_and_ended(release, command(*more))))
+
+
+def _started_and_ended(release: Release, jvm: Sequence[str]) -> None:
+    """Have a broker start and end in good order. Errors: NotStarted."""
+    broker = on_other_ports(lambda: _alone(release, USUAL, jvm))
+    try:
+        broker.end(broker.address, Signal.TERM)
+    finally:
+        broker.stop()
 
 
 def new_cluster_id() -> str:
@@ -221,12 +235,13 @@ def new_cluster_id() -> str:
 def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[str] = _JVM) -> Broker:
     """Start a broker and wait until it coordinates groups. Errors: NotStarted."""
     jvm = java_for(release, jvm_flags)
+    return on_other_ports(lambda: _alone(release, settings, jvm))
 
-    def once() -> Broker:
-        port, controller = free_ports(2)
-        return together([(jvm, Node(1, port, {1: controller}))], release, settings)[0]
 
-    return on_other_ports(once)
+def _alone(release: Release, settings: Mapping[str, int], jvm: Sequence[str]) -> Broker:
+    """The broker of a cluster of one, on ports that are free. Errors: PortTaken; NotStarted."""
+    port, controller = free_ports(2)
+    return together([(jvm, Node(1, port, {1: controller}))], release, settings)[0]
 
 
 def on_other_ports(start: Callable[[], R]) -> R:
