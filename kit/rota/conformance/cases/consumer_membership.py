@@ -98,6 +98,7 @@ def made_by_the_broker(d: Dialogue) -> None:
     a = Consumer(d, "a")
     given = a.join("rota-nowhere", member_id="")["member_id"]
     d.require(bool(given), "a member id", "none")
+    d.transcript.learn("a", given)
     d.require(members_in(described(d)) == {given}, "a group with that member alone", "another")
 
 

@@ -50,7 +50,10 @@ class Fold:
 
 
 class Transcript:
-    """Requests, answers and remarks, in order; each member id gets a short name, like `@a`."""
+    """Requests, answers and remarks, in order; each member id gets a short name, like `@a`.
+
+    `topics`: id of a topic -> its name, which stands for it.
+    """
 
     def __init__(self, group_id: str) -> None:
         self._group_id = group_id
@@ -59,6 +62,7 @@ class Transcript:
         self.folds: list[Fold] = []
         self.names: dict[str, str] = {}
         self.roles: dict[str, str] = {}
+        self.topics: dict[object, str] = {}
         self.generation: int | None = None
 
     def elapsed(self) -> float:
@@ -151,6 +155,8 @@ class Transcript:
             return _digest(value)
         if name in ("group_id", "group_ids", "groups", "groups_names") and value == self._group_id:
             return "the group's"
+        if name == "topic_id":
+            value = self.topics.get(value, value)
         if isinstance(value, str) and value.startswith(f"{self._group_id}-"):
             return f"the group's{value.removeprefix(self._group_id)}"
         if isinstance(value, bytes):

@@ -108,6 +108,7 @@ def _id(d: Dialogue, name: str) -> UUID:
         if found["error_code"] == 0 or d.transcript.elapsed() - began > SEEN_SECONDS:
             d.require(found["error_code"] == 0, "the topic", error_name(found["error_code"]))
             id: UUID = found["topic_id"]
+            d.transcript.topics[id] = name
             return id
         d.wait(PAUSE)
 
