@@ -145,7 +145,8 @@ class Transcript:
     def _value(self, name: str, value: Any, sort: bool) -> str:
         if isinstance(value, list):
             shown = [self._value(name, item, sort) for item in value]
-            return f"[{', '.join(sorted(shown) if sort else shown)}]"
+            means_nothing = sort or name == "topic_partitions"
+            return f"[{', '.join(sorted(shown) if means_nothing else shown)}]"
         if isinstance(value, dict):
             fields = self._fields(value, sort)
             if "error_code" in value:
