@@ -183,7 +183,8 @@ def test_each_has_its_profile() -> None:
     of = {name: usual_profile(name) for name in NAMES}
     assert of.pop("rota") == "rota"
     assert {name for name, profile in of.items() if profile == "kafka-3.x"} == {"kafka-3.9.2", "kafka-3.4.1"}
-    assert set(of.values()) == {"kafka-3.x", "kafka-4.x"}
+    assert of["kafka-4.0.2"] == "kafka-4.0"
+    assert set(of.values()) == {"kafka-3.x", "kafka-4.0", "kafka-4.x"}
     assert usual_profile("kafka-3.example.org:9092") == "kafka-4.x"
 
 

@@ -15,6 +15,7 @@ from rota.conformance.dialogues.script import Case, Level
 from rota.conformance.out_of_reach import SWITCHES_OUT_OF_REACH
 from rota.conformance.profiles import JUDGED, USUAL, for_profile
 from rota.conformance.results import DEVIATION_VERDICT
+from rota.conformance.switches import CONSUMER_SWITCHES, KAFKA_4_0, differs
 from rota.server import running
 from rota.spec import KAFKA_4, MENDS, PROFILES, ROTA
 
@@ -25,12 +26,10 @@ NOT_SWITCHES = {"name", "title", "versions", "omitted"}
 
 def of_which_else_is_right_for(name: str) -> dict[str, Case]:
     """The cases of which something else is right for brokers of a profile."""
-    mine, usual = PROFILES[name], KAFKA_4
     return {
         case.id: case
         for case in all_cases()
-        if case.otherwise is not None
-        and getattr(mine, case.otherwise.switch) != getattr(usual, case.otherwise.switch)
+        if case.otherwise is not None and differs(name, case.otherwise.switch)
     }
 
 
@@ -67,6 +66,14 @@ def test_for_rota_the_mended_cases_and_no_others_are_otherwise() -> None:
         was = MENDED.get(case.id)
         if was is not None and was.otherwise is not None:
             assert (case.play, case.sentence) == (was.otherwise.play, was.otherwise.sentence)
+
+
+def test_every_switch_of_the_consumer_protocol_is_judged_for_the_line_that_has_it() -> None:
+    other = of_which_else_is_right_for(KAFKA_4_0)
+    assert {case.otherwise.switch for case in other.values() if case.otherwise} == set(CONSUMER_SWITCHES)
+    older, unknown = for_profile(all_cases(), KAFKA_4_0)
+    assert unknown == []
+    assert {case.id for case in older if case not in all_cases()} == other.keys()
 
 
 def test_a_switch_decides_what_is_right() -> None:

@@ -89,7 +89,7 @@ def test_what_only_the_decorator_says_is_no_neighbour() -> None:
 
 
 def test_cases_and_obligations_are_of_rules_that_there_are() -> None:
-    assert {slug for slug in cases() if not slug.startswith("wire.")} <= set(RULES)
+    assert {slug for slug in cases() if not slug.startswith(("wire.", "consumer."))} <= set(RULES)
     assert sum(bool(some) for some in obligations().values()) > 40
 
 

@@ -13,6 +13,7 @@ from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.profiles import for_profile
 from rota.conformance.results import CaseResult
+from rota.conformance.rules import CONSUMER
 from rota.conformance.runner import Options, divide, play_all
 from rota.conformance.targets.remote import Embedded
 from rota.conformance.targets.restarting import Alone
@@ -60,8 +61,8 @@ def own_server(
 
 
 def playable(profile: str, options: Options = OPTIONS) -> list[Case]:
-    """The cases that one broker of this profile can be judged by."""
-    cases, _ = for_profile(all_cases(), profile)
+    """The cases of the classic protocol that one broker of this profile can be judged by."""
+    cases, _ = for_profile([case for case in all_cases() if case.part != CONSUMER], profile)
     return divide(cases, own_server(profile), options)[0]
 
 

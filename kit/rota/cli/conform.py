@@ -17,6 +17,7 @@ from rota.cli.options import takes
 from rota.cli.verb import REPORTING, Example, Verb
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
 from rota.conformance.profiles import JUDGED, usual_profile
+from rota.conformance.switches import spec_profile
 from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
@@ -191,7 +192,7 @@ def conform(
             _refuse(where, {**others, **_given_of(knowing)})
             judged = one_target(target, embedded, settings, config, profile)
             asked = [parse_report(text) for text in reports]
-            line = profile or usual_profile(judged.name)
+            line = spec_profile(profile or usual_profile(judged.name)).name
             at_once = groups or AT_ONCE
             walks = Asked(
                 judged, line, options.seed, seconds, at_once, timeout, out, asked, as_json, quiet, given

@@ -8,9 +8,10 @@ import click
 
 from rota.conformance.catalogue import select
 from rota.conformance.dialogues.script import Case, Script, span
+from rota.conformance.rules import BY_NAME
 from rota.report.format import width, wrapped
 from rota.report.table import Column, Table
-from rota.spec import MENDS, RULES
+from rota.spec import MENDS
 
 
 def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
@@ -87,7 +88,7 @@ def _about(script: Script) -> list[tuple[str, str]]:
     mended = script.otherwise if isinstance(script, Case) else None
     words = (
         ("requirement" if rule else "shows", script.sentence),
-        ("rule", f"{rule}: {RULES[rule].title}" if rule in RULES else rule),
+        ("rule", f"{rule}: {BY_NAME[rule].title}" if rule in BY_NAME else rule),
         ("source", script.source),
         ("needs", needs or "any version"),
         ("target", _target(script)),

@@ -25,6 +25,7 @@ from rota.conformance.results import CaseResult, NotChecked
 from rota.conformance.rounds import Gone
 from rota.conformance.runner import Options, Watch, divide, exit_code, find_unreadable, play_all
 from rota.conformance.targets.target import Target
+from rota.conformance.unserved import without_unserved
 from rota.report import events
 from rota.report.conform_progress import ConformProgress
 from rota.report.identity import identified
@@ -59,7 +60,8 @@ class Run:
         """As `judge`, of a target that is known to be there."""
         expected, unknown = for_profile(cases, self.profile)
         playable, skipped = divide(expected, self.target, self.options)
-        skipped = [*unknown, *skipped]
+        playable, unserved = without_unserved(playable, self.target, self.options.patience)
+        skipped = [*unknown, *skipped, *unserved]
         if not playable:
             raise UsageError(f"no case to play: {skipped[0].case.id} {skipped[0].why}", NOTHING)
         line = LiveLine(sys.stderr, silent=self.quiet)

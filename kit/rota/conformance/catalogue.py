@@ -10,7 +10,7 @@ import rota.conformance.cases
 import rota.conformance.probes  # noqa: F401 - both register what they hold
 from rota.conformance.dialogues.registry import CASES, PARTS, PROBES
 from rota.conformance.dialogues.script import Case, Probe, Script
-from rota.spec import RULES
+from rota.conformance.rules import BY_NAME, part_of_consumer
 
 S = TypeVar("S", bound=Script)
 
@@ -21,7 +21,7 @@ class UnknownCase(ValueError):
 
 def all_cases() -> list[Case]:
     """Every case, part by part, in each part in the order of the spec's rules."""
-    place = {slug: number for number, slug in enumerate(RULES)}
+    place = {slug: number for number, slug in enumerate(BY_NAME)}
     return sorted(CASES.values(), key=lambda case: (PARTS.index(case.part), place.get(case.rule, 0)))
 
 
@@ -72,6 +72,7 @@ def _names(scripts: Iterable[Script]) -> set[str]:
 
 
 def _wholes(script: Script) -> list[str]:
-    """What it is a part of, by name: its family if it has one, its rule, its part."""
+    """What it is a part of, by name: its family if it has one, its rule, its part; `consumer` has parts."""
     family = script.family if isinstance(script, Case) else ""
-    return [name for name in (family, script.subject, script.part) if name]
+    within = part_of_consumer(script.subject)
+    return [name for name in (family, script.subject, within, script.part) if name]

@@ -57,6 +57,23 @@ SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
 """Switch of a profile in which Kafka 3 or rota differs from Kafka 4 -> what it takes to see that."""
 
 
+_REFUSED_BY_ROTA = "what the spec leaves out, and refuses: Kafka does more there"
+_NOTHING_SHOWS = "what nobody sees: a timer of somebody who is not there does nothing"
+
+CONSUMER_OUT_OF_REACH: Mapping[str, str] = {
+    "membership.inactive": _STARTS,
+    "membership.loading": _STARTS,
+    "membership.elsewhere": "a second broker that serves the consumer protocol",
+    "membership.static": _REFUSED_BY_ROTA,
+    "membership.regular-expression": _REFUSED_BY_ROTA,
+    "timers.nobody": _NOTHING_SHOWS,
+    "persistence.stored": _LOG,
+    "persistence.failed": _LOG,
+    "persistence.moved": _LOG,
+}
+"""Slug of a rule of the consumer protocol -> what it takes, or why nothing of it is seen."""
+
+
 def out_of_reach() -> list[str]:
     """What no case is about, each thing once."""
-    return list(dict.fromkeys(OUT_OF_REACH.values()))
+    return list(dict.fromkeys((*OUT_OF_REACH.values(), *CONSUMER_OUT_OF_REACH.values())))

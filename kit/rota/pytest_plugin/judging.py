@@ -22,6 +22,7 @@ from rota.conformance.rounds import Gone
 from rota.conformance.runner import Options, divide, find_unreadable, play_all
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Target, TargetError
+from rota.conformance.unserved import without_unserved
 from rota.report.events import RunStarted
 from rota.report.text import in_full
 
@@ -98,7 +99,8 @@ class Judge:
     def _play(self, cases: list[Case]) -> None:
         expected, unknown = for_profile(cases, self._profile)
         playable, skipped = divide(expected, self._target, self._options)
-        self._why_not |= {each.case.id: each.why for each in (*unknown, *skipped)}
+        playable, unserved = without_unserved(playable, self._target, self._options.patience)
+        self._why_not |= {each.case.id: each.why for each in (*unknown, *skipped, *unserved)}
         self._results |= {case.id: Future() for case in playable}
         self._threads.append(threading.Thread(target=self._play_all, args=(playable,), name="rota-cases"))
         self._threads[-1].start()

@@ -16,8 +16,8 @@ from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.script import Level
 from rota.conformance.dialogues.transcript import with_names
 from rota.conformance.results import DEVIATION_VERDICT, CaseResult, Verdict
+from rota.conformance.rules import BY_NAME
 from rota.report.format import counted
-from rota.spec import RULES
 from rota.wire.error_codes import ERROR_CODES
 
 BROKEN = (Verdict.DIED, *DEVIATION_VERDICT.values())
@@ -189,8 +189,8 @@ def _requests(result: CaseResult) -> int:
 
 def _sentence(rule: str) -> str:
     """What a rule says; those of the wire, which the spec does not have, say it in their case."""
-    if rule in RULES:
-        return RULES[rule].title
+    if rule in BY_NAME:
+        return BY_NAME[rule].title
     return next((case.requirement for case in all_cases() if case.rule == rule), rule)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.profiles import usual_profile
 from rota.conformance.results import CaseResult, Verdict, passing_though_known
+from rota.conformance.unserved import NOT_SERVED
 from rota.report.causes import BROKEN, Cause, by_id
 from rota.report.events import (
     CONFORMS,
@@ -254,7 +255,8 @@ def _ids() -> int:
 
 def _not_judged(finished: RunFinished) -> Iterator[str]:
     for why, ids in finished.reached.missed.items():
-        told = counted(len(ids), "case") if why == INTERRUPTED else ", ".join(ids)
+        many = why == INTERRUPTED or why.startswith(NOT_SERVED)
+        told = counted(len(ids), "case") if many else ", ".join(ids)
         yield wrapped("not judged: ", f"{why}: {told}")
     yield from (wrapped("not spoken: ", line) for line in finished.unspoken())
     yield wrapped("not checked: ", about_nothing())

@@ -41,6 +41,8 @@ class KnownDifference:
 _TIE = "Kafka takes the name that comes first in the order of java.util.HashMap, rota the first by alphabet."
 _ORDER = "Kafka goes by the hash order of the ids, rota by alphabet."
 
+_TOPICS_GONE = "rota's server keeps topics in memory: partitions of topics that are gone are taken back."
+
 KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
     KnownDifference("voting.tie.range-or-sticky", DifferenceKind.OPEN, _TIE),
     KnownDifference("voting.tie.range-or-cooperative-sticky", DifferenceKind.OPEN, _TIE),
@@ -48,6 +50,11 @@ KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
     *(
         KnownDifference(f"voting.tally.tie.{voters}", DifferenceKind.OPEN, _TIE)
         for voters in ("of-three", "of-four-members", "third-is-greatest")
+    ),
+    *(
+        KnownDifference(f"consumer.{name}-after-{signal}", DifferenceKind.DELIBERATE, _TOPICS_GONE)
+        for name in ("timers.loaded.goes-on", "persistence.written.all-that-was-told")
+        for signal in ("sigterm", "sigkill")
     ),
     *(
         KnownDifference(

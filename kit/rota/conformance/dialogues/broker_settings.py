@@ -15,3 +15,15 @@ RETENTION = "offsets.retention.minutes"
 RETENTION_CHECK = "offsets.retention.check.interval.ms"
 
 MAX_METADATA = "offset.metadata.max.bytes"
+
+CONSUMER_SESSION = "group.consumer.session.timeout.ms"
+
+CONSUMER_MIN_SESSION = "group.consumer.min.session.timeout.ms"
+
+CONSUMER_HEARTBEAT = "group.consumer.heartbeat.interval.ms"
+
+CONSUMER_MIN_HEARTBEAT = "group.consumer.min.heartbeat.interval.ms"
+
+CONSUMER_MAX_SIZE = "group.consumer.max.size"
+
+CONSUMER_INTERVAL = "group.consumer.assignment.interval.ms"

@@ -8,7 +8,9 @@ from typing import Any
 
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.script import Case, Level, Otherwise, Probe, Signal
-from rota.spec import KAFKA_4, PROFILES, RULES
+from rota.conformance.rules import CONSUMER, slug_of_consumer
+from rota.conformance.switches import differs, is_switch
+from rota.spec import RULES
 
 Play = Callable[[Dialogue], None]
 
@@ -17,11 +19,11 @@ WIRE = "wire"
 
 PARTS = (
     *("join", "static", "sync", "heartbeat", "leave", "voting", "timers", "persistence", "hosting"),
-    *("loading", "offsets", "admin", "expiry", WIRE),
+    *("loading", "offsets", "admin", "expiry", WIRE, CONSUMER),
 )
 """The parts of the protocol, in the order of the reports."""
 
-_OLDER = PROFILES["kafka-3.x"]
+_OLDER = "kafka-3.x"
 
 CASES: dict[str, Case] = {}
 PROBES: dict[str, Probe] = {}
@@ -111,10 +113,10 @@ def otherwise(id: str, switch: str, requirement: str) -> Callable[[Play], Play]:
     def add(play: Play) -> Play:
         if id not in CASES or CASES[id].otherwise is not None or CASES[id].older:
             raise ValueError(f"{id} is no case, or it says already what older brokers do")
-        if not all(hasattr(profile, switch) for profile in PROFILES.values()):
+        if not is_switch(switch):
             raise ValueError(f"profiles have no switch {switch}")
         other = Otherwise(switch=switch, sentence=requirement, play=play)
-        older = requirement if getattr(_OLDER, switch) != getattr(KAFKA_4, switch) else ""
+        older = requirement if differs(_OLDER, switch) else ""
         CASES[id] = replace(CASES[id], otherwise=other, older=older)
         return play
 
@@ -124,11 +126,13 @@ def otherwise(id: str, switch: str, requirement: str) -> Callable[[Play], Play]:
 def rule_of(id: str) -> str:
     """The slug of the rule that a case is about: the longest one of the spec's rules that its id continues.
 
-    A case of the part `wire` has a rule of its own. Raises ValueError for an id without a rule, or without
-    words of its own after the slug.
+    A case of the part `wire` has a rule of its own; one of the part `consumer` that of the consumer protocol
+    whose slug follows. Raises ValueError for an id without a rule, or without words of its own after it.
     """
     if id.startswith(f"{WIRE}."):
         return id
+    if rule := slug_of_consumer(id):
+        return rule
     slugs = [slug for slug in RULES if id.startswith(f"{slug}.")]
     if not slugs:
         raise ValueError(f"{id} is no case: it has to be the slug of a rule, a dot, and what the case shows")

@@ -50,7 +50,10 @@ class Fold:
 
 
 class Transcript:
-    """Requests, answers and remarks, in order; each member id gets a short name, like `@a`."""
+    """Requests, answers and remarks, in order; each member id gets a short name, like `@a`.
+
+    `topics`: id of a topic -> its name, which stands for it.
+    """
 
     def __init__(self, group_id: str) -> None:
         self._group_id = group_id
@@ -59,6 +62,7 @@ class Transcript:
         self.folds: list[Fold] = []
         self.names: dict[str, str] = {}
         self.roles: dict[str, str] = {}
+        self.topics: dict[object, str] = {}
         self.generation: int | None = None
 
     def elapsed(self) -> float:
@@ -141,7 +145,8 @@ class Transcript:
     def _value(self, name: str, value: Any, sort: bool) -> str:
         if isinstance(value, list):
             shown = [self._value(name, item, sort) for item in value]
-            return f"[{', '.join(sorted(shown) if sort else shown)}]"
+            means_nothing = sort or name == "topic_partitions"
+            return f"[{', '.join(sorted(shown) if means_nothing else shown)}]"
         if isinstance(value, dict):
             fields = self._fields(value, sort)
             if "error_code" in value:
@@ -149,8 +154,12 @@ class Transcript:
             return f"({', '.join(fields)})"
         if name == "member_metadata" and value:
             return _digest(value)
-        if name in ("group_id", "groups", "groups_names") and value == self._group_id:
+        if name in ("group_id", "group_ids", "groups", "groups_names") and value == self._group_id:
             return "the group's"
+        if name == "topic_id":
+            value = self.topics.get(value, value)
+        if isinstance(value, str) and value.startswith(f"{self._group_id}-"):
+            return f"the group's{value.removeprefix(self._group_id)}"
         if isinstance(value, bytes):
             return _bytes(value)
         return self.named(value) if name == "member_id" else json.dumps(value, default=str)

@@ -16,6 +16,9 @@ from typing import TypeVar
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.dialogues.broker_settings import (
+    CONSUMER_INTERVAL,
+    CONSUMER_MIN_HEARTBEAT,
+    CONSUMER_MIN_SESSION,
     INITIAL_DELAY,
     MAX_METADATA,
     MAX_SESSION,
@@ -45,7 +48,15 @@ PATIENCE = 30.0
 
 R = TypeVar("R")
 
-USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000, MAX_SESSION: 1_800_000, MAX_METADATA: 4096}
+USUAL = {
+    INITIAL_DELAY: 300,
+    MIN_SESSION: 1000,
+    MAX_SESSION: 1_800_000,
+    MAX_METADATA: 4096,
+    CONSUMER_MIN_SESSION: 1000,
+    CONSUMER_MIN_HEARTBEAT: 100,
+    CONSUMER_INTERVAL: 0,
+}
 """Settings of a broker where nothing else is asked for. Sessions as short as a second spare waiting."""
 
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rota.conformance.dialogues.broker_settings import (
+    CONSUMER_HEARTBEAT,
+    CONSUMER_INTERVAL,
+    CONSUMER_MAX_SIZE,
+    CONSUMER_MIN_HEARTBEAT,
+    CONSUMER_MIN_SESSION,
+    CONSUMER_SESSION,
     INITIAL_DELAY,
     MAX_METADATA,
     MAX_SESSION,
@@ -26,6 +32,12 @@ DEFAULTS = {
     RETENTION: 10_080,
     RETENTION_CHECK: 600_000,
     MAX_METADATA: 4096,
+    CONSUMER_SESSION: 45_000,
+    CONSUMER_MIN_SESSION: 45_000,
+    CONSUMER_HEARTBEAT: 5_000,
+    CONSUMER_MIN_HEARTBEAT: 5_000,
+    CONSUMER_MAX_SIZE: 2**31 - 1,
+    CONSUMER_INTERVAL: 1_000,
 }
 """Kafka's defaults, taken for targets whose settings are not known."""
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from rota.report.reference import diagram, event_pages, property_pages, rule_pages, states, version_pages
+from rota.report.reference import (
+    consumer_pages,
+    diagram,
+    event_pages,
+    property_pages,
+    rule_pages,
+    states,
+    version_pages,
+)
 from rota.report.reference.markdown import opening
 
 INDEX = (
     ("rules.md", "the rules of the spec: what each says, since when, where that is written, who checks it"),
+    ("consumer-rules.md", "the rules of the consumer protocol, and the conformance cases about each"),
     ("states.md", "the states of a group and every way from one to another, from explored graphs"),
     ("versions.md", "what each version of each request brings, and how the lines of brokers differ"),
     ("properties.md", "what is claimed of the protocol, what each claim kills, and known weaknesses"),
@@ -26,6 +35,7 @@ def pages() -> Mapping[str, str]:
     made: dict[str, Callable[[], Iterator[str]]] = {
         "README.md": _index,
         "rules.md": rule_pages.lines,
+        "consumer-rules.md": consumer_pages.lines,
         "states.md": lambda: diagram.lines(graph),
         "versions.md": version_pages.lines,
         "properties.md": property_pages.lines,
