@@ -8,7 +8,15 @@ from random import Random
 from typing import Any
 
 from rota.generate.cast import STRANGER, TOPICS, Cast, Client, Terms
-from rota.generate.odd_values import RETENTIONS, leavers_twice, no_text, odd_commit, odd_names, odd_offset
+from rota.generate.odd_values import (
+    RETENTIONS,
+    leavers_twice,
+    long_metadata,
+    no_text,
+    odd_commit,
+    odd_names,
+    odd_offset,
+)
 from rota.generate.plan import GROUP, Ask
 from rota.generate.requests import RETENTION_VERSIONS, SEVERAL_LEAVE, carried
 from rota.generate.simulated import Simulated
@@ -285,17 +293,7 @@ def _simple(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
 
 
 def _long_metadata(moves: Moves, request: OffsetCommitRequest, client: Client) -> Any:
-    """Metadata as long as they may be, or longer, of each topic by itself."""
-    limit = moves.terms.config.offset_metadata_max_bytes
-    texts = ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
-
-    def longer(partition: OffsetCommitPartition) -> OffsetCommitPartition:
-        return replace(partition, committed_metadata=moves.rng.choice(texts))
-
-    topics = request.topics
-    return replace(
-        request, topics=tuple(replace(t, partitions=tuple(map(longer, t.partitions))) for t in topics)
-    )
+    return long_metadata(moves.rng, moves.terms.config.offset_metadata_max_bytes, request)
 
 
 def _session(moves: Moves, request: JoinGroupRequest, client: Client) -> Any:
@@ -388,14 +386,8 @@ CHANGES: Mapping[str, tuple[Change, ...]] = {
     ),
     "OffsetCommit": (
         *(_id, _id, _no_id, _instance, _commit_generation, _commit_generation),
-        *(
-            _simple,
-            _simple,
-            _simple,
-            _long_metadata,
-            _of_one(_odd(odd_offset)),
-            _of_one(_odd(odd_commit)),
-        ),
+        *(_simple, _simple, _simple, _long_metadata),
+        *(_of_one(_odd(odd_offset)), _of_one(_odd(odd_commit))),
     ),
     "OffsetFetch": (_same, _same, _same, _odd(odd_names)),
     "OffsetDelete": (_no_group, _same, _same, _same, _odd(odd_names)),

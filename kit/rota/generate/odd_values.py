@@ -9,6 +9,7 @@ from rota.kernel import replace
 from rota.spec.classic.messages import JoinGroupRequest, LeaveGroupRequest
 from rota.spec.offset_messages import (
     OffsetCommitRequest,
+    OffsetCommitTopic,
     OffsetDeleteRequest,
     OffsetFetchRequest,
     TopicPartitions,
@@ -46,6 +47,17 @@ def odd_offset(rng: Random, request: OffsetCommitRequest) -> OffsetCommitRequest
     offset, metadata = rng.choice((0, 2**63 - 1)), rng.choice(("", None, "\u00e9\u4e2d"))
     odd = replace(partition, committed_offset=offset, committed_metadata=metadata)
     return replace(request, topics=(replace(first, partitions=(odd,)), *rest))
+
+
+def long_metadata(rng: Random, limit: int, request: OffsetCommitRequest) -> OffsetCommitRequest:
+    """Metadata as long as they may be (`limit`), or longer, of each topic by itself."""
+    texts = ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
+
+    def longer(topic: OffsetCommitTopic) -> OffsetCommitTopic:
+        partitions = (replace(one, committed_metadata=rng.choice(texts)) for one in topic.partitions)
+        return replace(topic, partitions=tuple(partitions))
+
+    return replace(request, topics=tuple(map(longer, request.topics)))
 
 
 def odd_commit(rng: Random, request: OffsetCommitRequest) -> OffsetCommitRequest:

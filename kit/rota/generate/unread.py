@@ -12,11 +12,8 @@ from dataclasses import replace
 from rota.generate.cast import Terms
 from rota.generate.plan import Ask, Plan, Step
 from rota.generate.player import Played
-from rota.generate.requests import carried
+from rota.generate.requests import SEVERAL_LEAVE, carried
 from rota.spec import LeaveGroupRequest
-
-SEVERAL_LEAVE = 3
-"""The first version of LeaveGroup that several can leave by, or nobody."""
 
 ENOUGH = 3
 """Walks in which a version was not answered, and after which it is left out."""
