@@ -386,7 +386,7 @@ CHANGES: Mapping[str, tuple[Change, ...]] = {
     ),
     "OffsetCommit": (
         *(_id, _id, _no_id, _instance, _commit_generation, _commit_generation),
-        *(_simple, _simple, _simple, _long_metadata),
+        *(_simple, _simple, _simple, _of_one(_long_metadata)),
         *(_of_one(_odd(odd_offset)), _of_one(_odd(odd_commit))),
     ),
     "OffsetFetch": (_same, _same, _same, _odd(odd_names)),

@@ -9,7 +9,6 @@ from rota.kernel import replace
 from rota.spec.classic.messages import JoinGroupRequest, LeaveGroupRequest
 from rota.spec.offset_messages import (
     OffsetCommitRequest,
-    OffsetCommitTopic,
     OffsetDeleteRequest,
     OffsetFetchRequest,
     TopicPartitions,
@@ -50,14 +49,12 @@ def odd_offset(rng: Random, request: OffsetCommitRequest) -> OffsetCommitRequest
 
 
 def long_metadata(rng: Random, limit: int, request: OffsetCommitRequest) -> OffsetCommitRequest:
-    """Metadata as long as they may be (`limit`), or longer, of each topic by itself."""
-    texts = ("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1))
-
-    def longer(topic: OffsetCommitTopic) -> OffsetCommitTopic:
-        partitions = (replace(one, committed_metadata=rng.choice(texts)) for one in topic.partitions)
-        return replace(topic, partitions=tuple(partitions))
-
-    return replace(request, topics=tuple(map(longer, request.topics)))
+    """Metadata as long as they may be (`limit`), or longer, of the first partition."""
+    text = rng.choice(("m" * limit, "m" * (limit + 1), "m" * (limit + 7), "\U0001f600" * (limit // 2 + 1)))
+    first, *rest = request.topics
+    (partition,) = first.partitions
+    longer = replace(partition, committed_metadata=text)
+    return replace(request, topics=(replace(first, partitions=(longer,)), *rest))
 
 
 def odd_commit(rng: Random, request: OffsetCommitRequest) -> OffsetCommitRequest:
