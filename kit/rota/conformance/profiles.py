@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import NotChecked
+from rota.conformance.rules import CONSUMER
 from rota.conformance.switches import KAFKA_4_0, differs
 from rota.conformance.targets.kafka_jars import RELEASES
 from rota.spec import KAFKA_4, ROTA
@@ -40,6 +41,6 @@ def _expectation(case: Case, line: str) -> Case | None:
     other = case.otherwise
     if other is not None and differs(line, other.switch):
         return replace(case, sentence=other.sentence, play=other.play, otherwise=None, older="")
-    if case.older and other is None and line == OLDER:
+    if line == OLDER and (case.part == CONSUMER or (case.older and other is None)):
         return None
     return case
