@@ -52,7 +52,7 @@ KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
         for voters in ("of-three", "of-four-members", "third-is-greatest")
     ),
     *(
-        KnownDifference(f"consumer.{name}-after-{signal}", DifferenceKind.DELIBERATE, _TOPICS_GONE)
+        KnownDifference(f"consumer.{name}-after-{signal}", DifferenceKind.NOT_MODELLED, _TOPICS_GONE)
         for name in ("timers.loaded.goes-on", "persistence.written.all-that-was-told")
         for signal in ("sigterm", "sigkill")
     ),
