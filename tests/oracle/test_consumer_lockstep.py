@@ -308,11 +308,11 @@ def test_every_complete_target_is_allowed_for_unequal_subscriptions_and_no_other
     one = outcomes[0]
     u, t = Partition("u", 0), Partition("t", 0)
     for wrong in (
-        one.items() | {("m2", frozenset[Partition]())},
-        {"m1": one["m1"] | {u}, "m2": one["m2"] - {u}}.items(),
-        {"m1": one["m1"] | {t}, "m2": one["m2"] | {t}}.items(),
+        {"m1": one["m1"], "m2": frozenset[Partition]()},
+        {"m1": one["m1"] | {u}, "m2": one["m2"] - {u}},
+        {"m1": one["m1"] | {t}, "m2": one["m2"] | {t}},
     ):
-        assert not allowed(ASSIGNORS["uniform"], UNEQUAL, FrozenMap(dict(wrong)))
+        assert not allowed(ASSIGNORS["uniform"], UNEQUAL, FrozenMap(wrong))
 
 
 def test_an_outcome_of_any_order_is_allowed_for_equal_ones() -> None:
