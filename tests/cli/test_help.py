@@ -163,7 +163,7 @@ def test_help_has_escapes_on_no_pipe(rota: Rota) -> None:
         ("conform --show sync.unknown-membr.stranger", "did you mean sync.unknown-member.stranger?"),
         ("conform --embedded heartbeet", "did you mean heartbeat?"),
         ("conform --target kafka-4.4.1", "did you mean kafka-4.4.0?"),
-        ("conform --embedded --profile kafka-4.0", "did you mean kafka-4.x?"),
+        ("conform --embedded --profile kafka-3.y", "did you mean kafka-3.x?"),
         ("conform --embedded --report jsno=x", "did you mean json?"),
         ("prove votign", "did you mean voting?"),
         ("serve --set group.max.sizes=3", "did you mean group.max.size?"),
