@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from harness import mortal_server
+from harness.walk_terms import TERMS
 from rota.cli.errors import run as run_command
 from rota.cli.main import main
 from rota.conformance.targets.grammar import parse_target
 from rota.generate import run as running
+from rota.generate.bystander import Bystander
 from rota.generate.deaths import Alone, Death, culprit
 from rota.generate.fatal import Fatal
 from rota.generate.host import Host
@@ -245,3 +247,26 @@ def test_walks_go_on_without_what_has_ended_the_target(monkeypatch):
     assert all(first not in plan.steps for plan in got[1:])
     assert len(got) == 1 + running.MOST_UNEXPLAINED
     assert [one for one in nobody.steps if one is not first] == [*got[-1].steps]
+
+
+def test_what_was_seen_before_a_death_counts(monkeypatch):
+    """How often walks avoided something, what was left out, and how the bystander fared."""
+
+    async def dies(walks, *_):
+        walks.avoiding.walked += 3
+        walks.unread.first["JoinGroup"] = 6
+        raise Died("it is gone")
+
+    monkeypatch.setattr(Walks, "many", dies)
+    tally, coordinator = Tally(), Coordinator(None, TERMS, KAFKA_4, Lateness())
+    for _ in range(2):
+        walks = Walks(coordinator, "t")
+        beside = running._walk_beside(walks, None, 1.0, tally, 1, lambda: False, lambda _: None)
+        with pytest.raises(Died):
+            asyncio.run(beside)
+    assert (tally.avoiding, tally.unread) == (6, {"JoinGroup": 6})
+    first, second = Bystander(None, heartbeats=2, slowest=0.5, harm="x"), Bystander(None, heartbeats=3)
+    both = second.and_before(first)
+    assert (both.heartbeats, both.slowest, both.harm) == (5, 0.5, "x")
+    assert second.and_before(None) is second
+    assert tally.bystander is not None

@@ -58,6 +58,14 @@ class Bystander:
     alive: asyncio.Event = field(default_factory=asyncio.Event)
     _asked: int = 0
 
+    def and_before(self, other: Bystander | None) -> Bystander:
+        """This one and the one before it, as one: what both have seen."""
+        if other is None:
+            return self
+        slowest = max(self.slowest, other.slowest)
+        beats = self.heartbeats + other.heartbeats
+        return Bystander(self.coordinator, heartbeats=beats, slowest=slowest, harm=other.harm or self.harm)
+
     async def live(self) -> None:
         """Join, and heartbeat until it is cancelled or harmed."""
         stage = Stage(self.coordinator, f"bystander-{os.urandom(3).hex()}")

@@ -199,13 +199,13 @@ async def _walk_beside(
         await walks.coordinator.life.check()
     finally:
         living.cancel()
-    tally.bystander = bystander
-    tally.avoiding += walks.avoiding.walked
-    tally.unread |= walks.unread.first
-    tally.looks = walks.coordinator.terms.looks_every_ms is not None
-    if walks.coordinator.restarts is not None:
-        tally.restarts += walks.coordinator.restarts.done
-        tally.set_otherwise |= bool(tally.restarts and walks.coordinator.terms.other_settings)
+        tally.bystander = bystander.and_before(tally.bystander)
+        tally.avoiding += walks.avoiding.walked
+        tally.unread |= walks.unread.first
+        tally.looks = walks.coordinator.terms.looks_every_ms is not None
+        if walks.coordinator.restarts is not None:
+            tally.restarts += walks.coordinator.restarts.done
+            tally.set_otherwise |= bool(tally.restarts and walks.coordinator.terms.other_settings)
     if bystander.harm and not stopped():
         tell("a bystander was harmed; looking for the walk that did it")
         tally.blame(await _blamed(suspects, Beside(walks.coordinator)))
