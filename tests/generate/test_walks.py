@@ -17,7 +17,7 @@ from rota.generate.player import Coordinator, Played, Stage
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import after, runs_that_fail, shrunk
 from rota.generate.told import dialogue
-from rota.generate.verdicts import Verdict, judged
+from rota.generate.verdicts import Verdict, judged, out_of_time
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
 from rota.linearise import Answered, History, Quiet, Sent
@@ -121,7 +121,7 @@ def test_an_order_is_found_where_too_much_is_under_way_to_try_all(told, verdict)
 
 
 @pytest.mark.parametrize(
-    ("after", "error", "verdict", "out_of_time"),
+    ("after", "error", "verdict", "late"),
     [
         (0.01, "NONE", Verdict.PASS, False),
         (0.01, "ILLEGAL_GENERATION", Verdict.FAIL, False),
@@ -131,7 +131,7 @@ def test_an_order_is_found_where_too_much_is_under_way_to_try_all(told, verdict)
         (None, "NONE", Verdict.FAIL, False),
     ],
 )
-def test_what_is_late_is_told_from_what_is_wrong(after, error, verdict, out_of_time):
+def test_what_is_late_is_told_from_what_is_wrong(after, error, verdict, late):
     """Of a heartbeat that is looked for every second: late is what is right and comes in a few seconds."""
     history = Told().alone(session=30_000)
     sent, number = history.now, history.beats(0, "m")
@@ -142,7 +142,7 @@ def test_what_is_late_is_told_from_what_is_wrong(after, error, verdict, out_of_t
         elif moment:
             history.quiet()
     walked = judged(Played(Plan(1, 0, ()), history.history(), ()))
-    assert (walked.verdict, walked.out_of_time) == (verdict, out_of_time)
+    assert (walked.verdict, out_of_time(walked)) == (verdict, late)
 
 
 @pytest.mark.parametrize("beaten_after", [1.7, 3.0])
@@ -153,7 +153,7 @@ def test_a_timer_at_a_wrong_time_is_no_more_than_that(beaten_after):
     history.beaten(history.beats(0, "m"), error).quiet()
     walked = judged(Played(Plan(1, 0, ()), history.history(), ()))
     assert walked.rule.startswith("timer.session")
-    assert walked.out_of_time
+    assert out_of_time(walked)
 
 
 class Hangs:

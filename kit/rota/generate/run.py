@@ -17,7 +17,7 @@ from rota.generate.plan import Plan
 from rota.generate.rest import Rest, rest
 from rota.generate.shrink import RUNS, after, runs_that_fail, shrunk
 from rota.generate.unread import Unread
-from rota.generate.verdicts import LIVES, Verdict, Walked
+from rota.generate.verdicts import LIVES, Verdict, Walked, out_of_time
 from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Walks
 
 SHRINKING = 60.0
@@ -59,17 +59,12 @@ class Failure:
         """In how many runs it fails, in words."""
         return "met once, not played again" if self.runs is None else f"{self.runs} of {RUNS} runs"
 
-    @property
-    def of_the_moment(self) -> bool:
-        """Whether it may be the machine's: something came at a wrong time, and never did again."""
-        return self.runs == 0 and self.walked.out_of_time
-
 
 @dataclass
 class Tally:
     """What a run has come to until now.
 
-    once: failures `of_the_moment`, whose walks are undecided; died: ends of the target; apart: failures
+    once: failures that were let pass, whose walks are undecided; died: ends of the target; apart: failures
     that were looked for on their own, by cause; bystander; restarts, how many; set_otherwise, whether in some
     of them; avoiding, how many walks were others again without what went wrong in them; unread, of an API the
     first version that was left out in the end; looks, whether the target's looks for what has expired were
@@ -102,10 +97,12 @@ class Tally:
         elif walked.verdict is Verdict.FAIL:
             self.failed.setdefault(walked.cause, []).append(walked)
 
-    def let_pass(self, failure: Failure) -> bool:
-        """Count a failure among what is undecided if it is `of_the_moment`; whether it is."""
+    def let_pass(self, failure: Failure, out_of_time: Callable[[Walked], bool] = out_of_time) -> bool:
+        """Count a failure among what is undecided if it may be the machine's: something came at a wrong time,
+        and never did again. Whether it is.
+        """
         walks = self.failed[failure.walked.cause]
-        if not (failure.of_the_moment and all(one.out_of_time for one in walks)):
+        if failure.runs != 0 or not all(map(out_of_time, (failure.walked, *walks))):
             return False
         self.once.append(failure)
         self.undecided += walks

@@ -58,8 +58,7 @@ class Walked:
     rule: what is broken, the likeliest rule; why: in words; nearest: what was possible instead, nearest
     first; cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a
     state; fault: the number in the plan of the request that was answered wrongly, -1 where none can be
-    told; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`;
-    out_of_time: whether all that is wrong is that something came too early, or up to `MOST_LATE` too late.
+    told; suspects: rules whose mistake would explain it, likeliest first, once it was `explained`.
     """
 
     played: Played
@@ -72,7 +71,6 @@ class Walked:
     reached: frozenset[tuple[str, str]] = frozenset()
     fault: int = -1
     suspects: tuple[Suspect, ...] = ()
-    out_of_time: bool = False
 
     @property
     def id(self) -> str:
@@ -96,6 +94,22 @@ def judged(played: Played, harm: Harm | None = None) -> Walked:
     return walked
 
 
+def out_of_time(failed: Walked) -> bool:
+    """Whether all that is wrong in a walk is that something came too early, or up to `MOST_LATE` too late.
+
+    After what came too early nobody knows, and it is taken for granted. It is judged anew for this.
+    """
+    history = failed.played.history
+    if failed.played.odd or failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)):
+        return False
+    found = judge(history, LIMITS)
+    if found.verdict is not Judged.VIOLATED:
+        return False
+    if any(one.seconds < 0 for one in found.late):
+        return True
+    return judge(history, replace(LIMITS, forgives=MOST_LATE)).verdict is Judged.CONSISTENT
+
+
 def explained(failed: Walked, others: Sequence[Walked] = ()) -> Walked:
     """A failure with the rules whose mistake would explain it; the first of them is told if it explains all.
 
@@ -117,17 +131,7 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
     rule, nearest = rule_of(found), tuple(map(str, found.nearest))
     cause, reached = _cause(found, rule), found.reached
     fault = _fault(played, found)
-    late = _out_of_time(played.history, found)
-    return Walked(
-        played, Verdict.FAIL, rule, found.why, nearest, cause, found.states, reached, fault, out_of_time=late
-    )
-
-
-def _out_of_time(history: History, found: Judgement) -> bool:
-    """Whether all else is right; after what came too early nobody knows, and it is taken for granted."""
-    if any(one.seconds < 0 for one in found.late):
-        return True
-    return judge(history, replace(LIMITS, forgives=MOST_LATE)).verdict is Judged.CONSISTENT
+    return Walked(played, Verdict.FAIL, rule, found.why, nearest, cause, found.states, reached, fault)
 
 
 def _fault(played: Played, found: Judgement) -> int:
