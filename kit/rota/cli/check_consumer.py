@@ -12,11 +12,9 @@ from rota.cli.check_system import parse_settings
 from rota.cli.choices import CONSUMER, ENGINES, PROTOCOLS
 from rota.cli.errors import UsageError, nearly
 from rota.cli.options import Search, Selection
-from rota.environment.world import SettingsError
 from rota.explore import engines
 from rota.invariants.consumer import WEAKNESSES, endless
 from rota.invariants.consumer.liveness import LIVENESS
-from rota.kernel import System
 from rota.mutants.consumer import BUGS, claimed, meanings, system
 from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration
@@ -130,19 +128,11 @@ def _job(selection: Selection, one: Configuration) -> Job:
     overrides = parse_settings(selection.settings)
     changed = selection.mutant is not None or overrides
 
-    def build() -> System:
-        make = partial(system, {**one.settings, **overrides}, selection.mutant)
-        try:
-            return make(strict=selection.strict, only=selection.only)
-        except SettingsError as error:
-            raise UsageError(str(error)) from error
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            cause = f"cannot build {one.name} with these settings ({type(error).__name__}: {error})"
-            raise UsageError(f"{cause}; check --set") from error
-
+    settings = {**one.settings, **overrides}
+    make = partial(system, settings, selection.mutant, strict=selection.strict, only=selection.only)
     return Job(
         name=one.name,
-        build=build,
+        build=partial(check_plan.built, make, one.name, selection),
         scope=CONSUMER,
         feature=one.feature,
         compared_with=one.compared_with,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -203,26 +203,29 @@ def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
     return [pair for pair, names in seen if name in names]
 
 
+def built(make: Callable[[], System], name: str, selection: Selection) -> System:
+    """The system of a configuration. Errors: UsageError, where the settings that are asked for do not fit."""
+    try:
+        return make()
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        if not selection.settings:
+            raise
+        cause = f"cannot build {name} with these settings ({type(error).__name__}: {error})"
+        raise UsageError(f"{cause}; check --set {' --set '.join(selection.settings)}") from error
+
+
 def _job(selection: Selection, overrides: Mapping[str, Any], scope: str, configuration: Configuration) -> Job:
     settings = {**configuration.settings_for(selection.profile), **overrides}
     changed = selection.mutant is not None or overrides
     counts = configuration.counts(selection.profile)
     countable = selection.mutant is not None and counts and not overrides and selection.only is None
 
-    def build() -> System:
-        try:
-            return system(settings, selection.mutant, strict=selection.strict, only=selection.only)
-        except SettingsError as error:
-            raise UsageError(str(error)) from error
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            if not overrides:
-                raise
-            cause = f"cannot build {configuration.name} with these settings ({type(error).__name__}: {error})"
-            raise UsageError(f"{cause}; check --set {' --set '.join(selection.settings)}") from error
-
+    make = partial(system, settings, selection.mutant, strict=selection.strict, only=selection.only)
     return Job(
         name=configuration.name,
-        build=build,
+        build=partial(built, make, configuration.name, selection),
         scope=scope,
         feature=configuration.feature,
         compared_with=configuration.compared_with,
