@@ -94,12 +94,19 @@ class AtEase(Pulse):
         return False
 
 
-def played(deviates: int, pulse: type[Pulse], monkeypatch: pytest.MonkeyPatch) -> tuple[CaseResult, int]:
-    """A case that deviates so many times; its result, and how often it was played."""
+def played(
+    deviates: int, pulse: type[Pulse], monkeypatch: pytest.MonkeyPatch, *waited: tuple[str, float, bool]
+) -> tuple[CaseResult, int]:
+    """A case that deviates so many times; its result, and how often it was played.
+
+    waited: what else happened each time: API, seconds in which an answer was waited for, whether one came.
+    """
     plays: list[Dialogue] = []
 
     def play(d: Dialogue) -> None:
         plays.append(d)
+        for api, seconds, answered in waited:
+            d.waits.note(api, 0.0, seconds, answered)
         if len(plays) <= deviates:
             raise Deviation("an early answer", "a late one")
 
@@ -125,6 +132,24 @@ def test_what_deviates_when_nobody_had_time_is_looked_at_again(
 ) -> None:
     result, plays = played(deviates, pulse, monkeypatch)
     assert (result.verdict, plays, result.late) == (verdict, number, False)
+
+
+@pytest.mark.parametrize(
+    ("api", "seconds", "answered", "number"),
+    [
+        ("Heartbeat", 2 * MISSED, True, 2),
+        ("Heartbeat", MISSED / 2, True, 1),
+        ("Heartbeat", 2 * MISSED, False, 1),
+        ("JoinGroup", 2 * MISSED, True, 1),
+        ("SyncGroup", 2 * MISSED, True, 1),
+    ],
+)
+def test_so_is_what_deviates_where_the_target_had_no_time(
+    api: str, seconds: float, answered: bool, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that takes long for a heartbeat may have frozen, whereas a JoinGroup waits for others."""
+    result, plays = played(1, AtEase, monkeypatch, (api, seconds, answered))
+    assert (result.verdict, plays) == (Verdict.FAIL if number == 1 else Verdict.PASS, number)
 
 
 def test_a_restart_that_comes_after_the_initial_delay_is_held_against_nobody(

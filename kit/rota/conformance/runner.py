@@ -320,6 +320,7 @@ class _Play:
             roles=dict(transcript.roles),
             generation=transcript.generation,
             versions=dict(dialogue.versions),
+            late=ended.late or (ended.ending in DOUBTFUL and dialogue.waits.were_slow),
         )
 
     def _play(self, group_id: str, unreadable: Unreadable) -> None:

@@ -178,9 +178,9 @@ def session_stands_in(d: Dialogue) -> None:
     joining = b.enter()
     since = d.transcript.elapsed()
     for _ in range(3):
+        d.in_time(since, 1.3)
         joining.silent(0.5)
         d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
-        d.in_time(since, 1.8)
     d.expect(joining.answer(0.5 + PROMPTLY), error="NONE", leader=b.member_id)
 
 

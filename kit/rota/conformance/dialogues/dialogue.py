@@ -118,7 +118,7 @@ class PendingRequest:
         dialogue, api = self._member.dialogue, self._request.api
         began = dialogue.transcript.elapsed()
         reply = self.poll(seconds)
-        dialogue.waits.note(api, began, dialogue.transcript.elapsed(), rule)
+        dialogue.waits.note(api, began, dialogue.transcript.elapsed(), reply is not None, rule)
         return reply
 
     def _told(self, late: Reply) -> str:

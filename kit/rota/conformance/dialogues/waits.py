@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 from rota.conformance.dialogues.failures import Late
 from rota.conformance.dialogues.prerequisites import rule_behind
+from rota.conformance.pulse import MISSED
 
 OVERTIME = 2.0
 """Seconds for which a missing answer is listened for, so that one that is late is told from none."""
+
+_PENDING = frozenset({"JoinGroup", "SyncGroup"})
+"""What a coordinator answers when others have done something."""
 
 SLICE = 0.5
 """Seconds after which somebody who waits for an answer looks whether the run is to stop."""
@@ -20,6 +24,7 @@ class _Wait:
     began: float
     seconds: float
     rule: str
+    answered: bool
 
 
 class Waits:
@@ -28,9 +33,17 @@ class Waits:
     def __init__(self) -> None:
         self._waits: list[_Wait] = []
 
-    def note(self, api: str, began: float, ended: float, rule: str = "") -> None:
+    def note(self, api: str, began: float, ended: float, answered: bool, rule: str = "") -> None:
         """An answer was waited for. rule: which one has it come at once, if not that which grants it."""
-        self._waits.append(_Wait(api, began, ended - began, rule or rule_behind(api, "NONE", None)))
+        rule = rule or rule_behind(api, "NONE", None)
+        self._waits.append(_Wait(api, began, ended - began, rule, answered))
+
+    @property
+    def were_slow(self) -> bool:
+        """Whether the target took long for what it need not wait for: it may have had no time itself."""
+        return any(
+            wait.answered and wait.seconds > MISSED for wait in self._waits if wait.api not in _PENDING
+        )
 
     def late(self, since: float, now: float, limit: float) -> Late:
         """What is to be raised where steps took longer than the limit: the target may have been slow in them.

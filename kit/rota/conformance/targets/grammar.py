@@ -58,7 +58,7 @@ def parse_target(
             text,
             brokers.start,
             fresh=False,
-            parallel=16,
+            parallel=64,
             settable=True,
             close=brokers.close,
             restarting=brokers.restarting,
