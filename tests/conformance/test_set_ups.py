@@ -165,15 +165,15 @@ def test_whoever_looks_late_cannot_say_that_an_answer_was_early(
 @pytest.mark.parametrize(
     ("late", "wanted", "ending", "plays"),
     [
-        (2, "UNKNOWN_MEMBER_ID", Ending.FINISHED, 3),
-        (9, "UNKNOWN_MEMBER_ID", Ending.DEVIATED, 3),
+        (3, "UNKNOWN_MEMBER_ID", Ending.FINISHED, 4),
+        (9, "UNKNOWN_MEMBER_ID", Ending.DEVIATED, 4),
         (9, "MEMBER_ID_REQUIRED", Ending.DEVIATED, 1),
     ],
 )
 def test_what_is_right_but_late_is_played_again(
     polite: Any, late: int, wanted: str, ending: Ending, plays: int
 ) -> None:
-    """Only the last of three plays is believed; what is wrong is believed at once."""
+    """Only the last of four plays is believed; what is wrong is believed at once."""
     asked: list[Any] = []
 
     def join(request: Any) -> Any:

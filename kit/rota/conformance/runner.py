@@ -11,29 +11,21 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import count
 from typing import TypeVar
 
-from rota.conformance.aftermath import Aftermath, died, outlived, stopped
+from rota.conformance.aftermath import Aftermath, outlived, stopped
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
-from rota.conformance.connections.error_codes import with_codes
 from rota.conformance.detours import around
-from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
-from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import (
     Deviation,
     Interrupted,
-    Late,
-    SetupFailed,
     Undecidable,
-    Unsupported,
-    fault_of_ours,
 )
-from rota.conformance.dialogues.negotiation import GROUP_APIS, Unreadable, open_with
+from rota.conformance.dialogues.negotiation import GROUP_APIS, Unreadable
 from rota.conformance.dialogues.script import Case, Script
-from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
 from rota.conformance.order import in_order
+from rota.conformance.play import Play
 from rota.conformance.pulse import Pulse
-from rota.conformance.restarts import restarts_of
 from rota.conformance.results import (
     DECIDED,
     DEVIATION_VERDICT,
@@ -56,7 +48,10 @@ SLOW_SECONDS = 60.0
 """Cases that take longer are played only when asked for."""
 
 PLAYS = 3
-"""How often a dialogue is played in which the kit is late; a machine is rarely that busy for long."""
+"""How often a dialogue that was out of time is played again; a machine is rarely that busy for long."""
+
+MANY = 8
+"""Where a dialogue was out of time, this many times fewer are played at a time than before."""
 
 S = TypeVar("S", bound=Script)
 
@@ -173,34 +168,60 @@ def perform(
 ) -> Iterator[tuple[S, DialogueResult]]:
     """The results, each as soon as it is there.
 
-    They begin as `in_order` says. Once `options.stop` is set, what was over already is given, and
+    They begin as `in_order` says. What was out of time, with that many others at a time, is played again when
+    these are over, with few. Once `options.stop` is set, what was over already is given, and
     KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`; what was over and is
     found out afterwards is given twice. Errors: Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
-    left = in_order(scripts, target, options.seed)
     aftermath = Aftermath(2 * target.parallel, options.stop)
     player = _Player(target, options, unreadable, aftermath, Pulse(), watch)
+    few = replace(target, parallel=max(target.parallel // MANY, 1))
+    postponed: dict[str, tuple[S, DialogueResult]] = {}
 
-    def played(script: S) -> Future[DialogueResult]:
-        return player.play(script, f"rota-{options.seed}{nonce}-{script.id}")
+    def group(script: S, more: str = "") -> str:
+        return f"rota-{options.seed}{nonce}-{script.id}{more}"
 
     def alone(script: S) -> DialogueResult:
         try:
-            return player.alone(script, f"rota-{options.seed}{nonce}-{script.id}-alone")
+            return player.alone(script, group(script, "-alone"))
         except Interrupted:
             raise KeyboardInterrupt from None
 
-    try:
+    def rounds(
+        left: Sequence[S], among: Target, play: Callable[[S], Future[DialogueResult]]
+    ) -> Iterator[tuple[S, DialogueResult]]:
         while left:
-            present = Round(left, target, played, options.stop, watch.waiting)
+            present = Round(left, among, play, options.stop, watch.waiting)
             yield from present.over()
             if present.suspects:
                 yield from sort_out(present, target, alone)
             left = present.left
+
+    try:
+        ordered = in_order(scripts, target, options.seed)
+        for script, result in rounds(ordered, target, lambda script: player.play(script, group(script))):
+            if result.late:
+                postponed[script.id] = script, result
+            else:
+                yield script, result
+        again = [script for script, _ in postponed.values()]
+        for script, result in rounds(
+            again, few, lambda script: player.again(script, group(script, "-again"))
+        ):
+            postponed.pop(script.id, None)
+            yield script, result
+    except (KeyboardInterrupt, Gone):
+        yield from ((script, _settled(result)) for script, result in postponed.values())
+        raise
     finally:
         aftermath.close()
         player.pulse.close()
+
+
+def _settled(result: DialogueResult) -> DialogueResult:
+    """What is said in the end of one that was out of time: what deviated each time has deviated."""
+    return replace(result, late=result.late and result.ending is Ending.UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -217,11 +238,18 @@ class _Player:
     def play(self, script: Script, group_id: str) -> Future[DialogueResult]:
         """Play one dialogue, in groups of that name or longer ones; the result may come seconds later.
 
-        It is played again where the kit itself is late in it, and in other ways where its set-up fails.
+        It is played in other ways where its set-up fails, but not where it was out of time: `late` says so.
         """
+        return self._watched(script, lambda: self._somehow(script, group_id, once=True))
+
+    def again(self, script: Script, group_id: str) -> Future[DialogueResult]:
+        """As `play`, again and again where it is out of time."""
+        return self._watched(script, lambda: self._somehow(script, group_id))
+
+    def _watched(self, script: Script, play: Callable[[], _Over]) -> Future[DialogueResult]:
         self.watch.begun(script)
         try:
-            running, result = self._somehow(script, group_id)
+            running, result = play()
         finally:
             self.watch.over(script)
         return self.aftermath.watch(running, result)
@@ -237,14 +265,16 @@ class _Player:
         finally:
             self.watch.over(script)
 
-    def _somehow(self, script: Script, group_id: str) -> _Over:
+    def _somehow(self, script: Script, group_id: str, once: bool = False) -> _Over:
         numbers = count(1)
 
         def name() -> str:
             number = next(numbers)
             return group_id if number == 1 else f"{group_id}-{number}"
 
-        usual = self._in_time(script, name, USUAL)
+        usual = self._once(script, name(), USUAL) if once else self._in_time(script, name, USUAL)
+        if once and usual[1].late:
+            return usual
         failed, tried = usual[1], []
         for way in around(script, failed):
             if self.options.stop.is_set():
@@ -265,7 +295,7 @@ class _Player:
             if result.late and not self.options.stop.is_set():
                 stopped(running, result)
                 running, result = self._once(script, name(), way)
-        return running, replace(result, late=result.late and result.ending is Ending.UNDECIDED)
+        return running, _settled(result)
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
         """The result on a target that is started for it; it runs on unless others wait to restart it."""
@@ -276,7 +306,7 @@ class _Player:
         except NotStarted as error:
             return None, DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
         began = time.monotonic()
-        played = _Play(script, running, self.target, self.options, way)
+        played = Play(script, running, self.target, self.options.patience, self.options.stop, way)
         try:
             result = played.result(group_id, self.unreadable)
         except BaseException:
@@ -285,99 +315,6 @@ class _Player:
         late = result.late or (result.ending in DOUBTFUL and self.pulse.missed(began))
         result = replace(result, group_id=group_id, seconds=time.monotonic() - began, late=late)
         return (running, result) if script.restarts is None else (None, stopped(running, result))
-
-
-class _Play:
-    """One dialogue on one running target, from the opening to its end."""
-
-    def __init__(self, script: Script, running: Running, target: Target, options: Options, way: Way) -> None:
-        self._script, self._habits = script, target.habits
-        self._way = way
-        self._running = running
-        self._initial_delay = target.settings_for(script)[INITIAL_DELAY] / 1000
-        self._patience = options.patience + self._initial_delay
-        self._stop = options.stop
-        self._dialogue: Dialogue | None = None
-
-    def result(self, group_id: str, unreadable: Unreadable) -> DialogueResult:
-        try:
-            ended = self._ended(lambda: self._play(group_id, unreadable))
-        finally:
-            if self._dialogue is not None:
-                self._dialogue.close()
-        dialogue = self._dialogue
-        if dialogue is None:
-            return ended
-        transcript = dialogue.transcript
-        return replace(
-            ended,
-            expected=printable(with_codes(ended.expected)),
-            actual=printable(with_codes(ended.actual)),
-            because=printable(with_codes(ended.because)),
-            lines=tuple(transcript.lines),
-            folds=tuple(transcript.folds),
-            names=dict(transcript.names),
-            roles=dict(transcript.roles),
-            generation=transcript.generation,
-            versions=dict(dialogue.versions),
-            late=ended.late or (ended.ending in DOUBTFUL and dialogue.waits.were_slow),
-        )
-
-    def _play(self, group_id: str, unreadable: Unreadable) -> None:
-        def opened() -> tuple[tuple[str, int], dict[str, int]]:
-            address, patience = self._running.address, self._patience
-            return open_with(self._script, address, group_id, unreadable, patience, self._stop, self._way)
-
-        operator = restarts_of(self._script, self._running, opened, self._stop)
-        address, versions = opened() if operator is None else operator.found()
-        self._dialogue = Dialogue(
-            address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
-        )
-        self._dialogue.operator, self._dialogue.habits = operator, self._habits
-        if self._way is not USUAL:
-            self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
-        self._script.play(self._dialogue)
-
-    def _ended(self, play: Callable[[], None]) -> DialogueResult:
-        try:
-            play()
-        except Deviation as deviation:
-            return self._unless_dead(_deviated(deviation.expected, deviation.actual, deviation.late))
-        except Garbage as garbage:
-            wanted = "a well-formed answer to what was asked"
-            return self._unless_dead(
-                DialogueResult(ending=Ending.MALFORMED, expected=wanted, actual=str(garbage))
-            )
-        except Closed as closed:
-            broken = _deviated("an answer", f"the target closed the connection ({closed})")
-            return self._unless_dead(broken, grace=1.5)
-        except SetupFailed as failed:
-            broken = _deviated(failed.expected, failed.actual)
-            why, rule = str(failed), failed.rule
-            return self._unless_dead(
-                replace(broken, ending=Ending.SETUP_FAILED, because=why, prerequisite=rule)
-            )
-        except Unsupported as unsupported:
-            return DialogueResult(ending=Ending.UNSUPPORTED, because=str(unsupported))
-        except Late as late:
-            slow = DialogueResult(ending=Ending.UNDECIDED, because=str(late), late=True)
-            return self._unless_dead(replace(slow, prerequisite=late.rule))
-        except (Undecidable, NotListening) as unknown:
-            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown)))
-        except Interrupted:
-            raise
-        except Exception as error:
-            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=fault_of_ours(error)))
-        return self._unless_dead(DialogueResult(ending=Ending.FINISHED), grace=0.0)
-
-    def _unless_dead(self, otherwise: DialogueResult, grace: float = 0.2) -> DialogueResult:
-        """The ending `died` if the target is no more, else the one given."""
-        obituary = self._running.post_mortem(grace)
-        return otherwise if obituary is None else died(otherwise, obituary)
-
-
-def _deviated(expected: str, actual: str, late: bool = False) -> DialogueResult:
-    return DialogueResult(ending=Ending.DEVIATED, expected=expected, actual=actual, late=late)
 
 
 def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
