@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
+from harness.slow_target import Relayed
 from rota.conformance import runner
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.pulse import BEAT, MISSED, Pulse
-from rota.conformance.results import CaseResult, Verdict
-from rota.conformance.runner import Options, play_all
+from rota.conformance.results import CaseResult, Ending, Verdict
+from rota.conformance.runner import Options, perform, play_all
+from rota.conformance.steps.group_formation import lead
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.target import Target
 
@@ -95,18 +99,18 @@ class AtEase(Pulse):
 
 
 def played(
-    deviates: int, pulse: type[Pulse], monkeypatch: pytest.MonkeyPatch, *waited: tuple[str, float, bool]
+    deviates: int, pulse: type[Pulse], monkeypatch: pytest.MonkeyPatch, *waited: tuple[str, float, str | None]
 ) -> tuple[CaseResult, int]:
     """A case that deviates so many times; its result, and how often it was played.
 
-    waited: what else happened each time: API, seconds in which an answer was waited for, whether one came.
+    waited: what else happened each time: API, seconds until its answer, with which error.
     """
     plays: list[Dialogue] = []
 
     def play(d: Dialogue) -> None:
         plays.append(d)
-        for api, seconds, answered in waited:
-            d.waits.note(api, 0.0, seconds, answered)
+        for api, seconds, error in waited:
+            d.waits.note(api, 0.0, seconds, error)
         if len(plays) <= deviates:
             raise Deviation("an early answer", "a late one")
 
@@ -135,20 +139,22 @@ def test_what_deviates_when_nobody_had_time_is_looked_at_again(
 
 
 @pytest.mark.parametrize(
-    ("api", "seconds", "answered", "number"),
+    ("api", "seconds", "error", "number"),
     [
-        ("Heartbeat", 2 * MISSED, True, 2),
-        ("Heartbeat", MISSED / 2, True, 1),
-        ("Heartbeat", 2 * MISSED, False, 1),
-        ("JoinGroup", 2 * MISSED, True, 1),
-        ("SyncGroup", 2 * MISSED, True, 1),
+        ("Heartbeat", 2 * MISSED, "", 2),
+        ("Heartbeat", MISSED / 2, "", 1),
+        ("Heartbeat", 2 * MISSED, None, 1),
+        ("JoinGroup", 2 * MISSED, "NONE", 1),
+        ("JoinGroup", 2 * MISSED, "MEMBER_ID_REQUIRED", 2),
+        ("JoinGroup", 2 * MISSED, None, 1),
+        ("SyncGroup", 2 * MISSED, "NONE", 1),
     ],
 )
 def test_so_is_what_deviates_where_the_target_had_no_time(
-    api: str, seconds: float, answered: bool, number: int, monkeypatch: pytest.MonkeyPatch
+    api: str, seconds: float, error: str | None, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broker that takes long for a heartbeat may have frozen, whereas a JoinGroup waits for others."""
-    result, plays = played(1, AtEase, monkeypatch, (api, seconds, answered))
+    result, plays = played(1, AtEase, monkeypatch, (api, seconds, error))
     assert (result.verdict, plays) == (Verdict.FAIL if number == 1 else Verdict.PASS, number)
 
 
@@ -166,7 +172,7 @@ def test_it_is_looked_at_again_when_most_others_are_over(monkeypatch: pytest.Mon
             others, playing = playing - 1, playing - 1
         beside.append(others)
         if others >= 64 // runner.MANY:
-            d.waits.note("Heartbeat", 0.0, 2 * MISSED, answered=True)
+            d.waits.note("Heartbeat", 0.0, 2 * MISSED, "")
             raise Deviation("an early answer", "a late one")
 
     cases = [replace(case, play=play, needs={}) for case in select(all_cases(), ["heartbeat"])[:40]]
@@ -174,6 +180,65 @@ def test_it_is_looked_at_again_when_most_others_are_over(monkeypatch: pytest.Mon
         verdicts = {result.verdict for result in play_all(cases, target, Options(seed=1), {})}
     assert verdicts == {Verdict.PASS}
     assert len(beside) > len(cases), "some were played again"
+
+
+@pytest.mark.parametrize(
+    ("pulse", "verdict", "number"), [(Overloaded, Verdict.PASS, 3), (AtEase, Verdict.FAIL, 4)]
+)
+def test_where_nobody_has_time_no_target_is_hurried(
+    pulse: type[Pulse], verdict: Verdict, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is right and late passes there, when it comes again for the second time; elsewhere it fails."""
+    plays: list[Dialogue] = []
+
+    def play(d: Dialogue) -> None:
+        plays.append(d)
+        d.expect(d.member("a").join(within=0.1), error="NONE")
+
+    monkeypatch.setattr(runner, "Pulse", pulse)
+    (case,) = select(all_cases(), ["heartbeat.alive.stable"])
+    with closing(parse_target("rota")) as target:
+        slow = replace(case, play=play, needs={"JoinGroup": (3, 3)}, initial_delay_ms=500)
+        (result,) = play_all([slow], target, Options(seed=1), {})
+    assert (result.verdict, len(plays)) == (verdict, number)
+
+
+JOIN_GROUP = 11
+
+
+@pytest.mark.parametrize(("overtaken", "ending"), [(1, Ending.FINISHED), (9, Ending.SETUP_FAILED)])
+def test_a_newcomer_that_the_leader_overtakes_is_no_failure_of_the_target(
+    overtaken: int, ending: Ending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In so many plays its JoinGroup, which was sent first, is there after the leader's next one.
+
+    It is static: for one who has an id and has not come yet the others wait.
+    """
+    monkeypatch.setattr(runner, "Pulse", AtEase)
+    starts: list[Relayed] = []
+
+    def start(settings: Mapping[str, int]) -> Relayed:
+        joins = count(1)
+        late = 0.6 if len(starts) < overtaken else 0.0
+
+        def delay(api_key: int) -> float:
+            newcomers = api_key == JOIN_GROUP and next(joins) == 3  # two are the leader's
+            return late if newcomers else 0.0
+
+        starts.append(Relayed(settings, delay))
+        return starts[-1]
+
+    newest = {"JoinGroup": (9, 9), "SyncGroup": (5, 5)}
+    (case,) = select(all_cases(), ["heartbeat.alive.stable"])
+    script = replace(
+        case,
+        play=lambda d: (lead(d, d.member("a"), d.member("b", group_instance_id="two")), None)[1],
+        needs=newest,
+    )
+    slow = Target("slow", start, fresh=True, parallel=1, settable=True)
+    ((_, result),) = perform([script], slow, Options(seed=1, patience=2.0), {})
+    assert (result.ending, result.late) == (ending, False)
+    assert len(starts) >= 2
 
 
 def test_a_restart_that_comes_after_the_initial_delay_is_held_against_nobody(

@@ -479,8 +479,8 @@ def test_who_is_answered_before_the_leader_joins_again_breaks_the_barrier(polite
 )
 def test_a_target_that_is_slow_is_told_from_a_kit_that_is_late(waited: float, rule: str, told: str) -> None:
     waits = Waits()
-    waits.note("SyncGroup", 0.0, 5.0, True)  # before the steps that have to be in time
-    waits.note("JoinGroup", 6.0, 6.0 + waited, True)
+    waits.note("SyncGroup", 0.0, 5.0, "NONE")  # before the steps that have to be in time
+    waits.note("JoinGroup", 6.0, 6.0 + waited, "NONE")
     late = waits.late(since=5.5, now=8.0, limit=1.0)
     assert late.rule == rule
     assert told in str(late)

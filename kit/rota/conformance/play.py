@@ -30,7 +30,10 @@ from rota.conformance.targets.target import Running, Target
 
 
 class Play:
-    """From the opening to its end. patience: seconds; stop: ends it where it is set."""
+    """From the opening to its end. patience: seconds; stop: ends it where it is set.
+
+    hurried: the target has to answer promptly what it need not wait for.
+    """
 
     def __init__(
         self,
@@ -40,9 +43,10 @@ class Play:
         patience: float,
         stop: threading.Event,
         way: Way,
+        hurried: bool = True,
     ) -> None:
         self._script, self._habits = script, target.habits
-        self._way = way
+        self._way, self._hurried = way, hurried
         self._running = running
         self._initial_delay = target.settings_for(script)[INITIAL_DELAY] / 1000
         self._patience = patience + self._initial_delay
@@ -85,6 +89,7 @@ class Play:
             address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
         )
         self._dialogue.operator, self._dialogue.habits = operator, self._habits
+        self._dialogue.cold = not self._hurried
         if self._way is not USUAL:
             self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
         self._script.play(self._dialogue)
@@ -103,7 +108,7 @@ class Play:
             broken = _deviated("an answer", f"the target closed the connection ({closed})")
             return self._unless_dead(broken, grace=1.5)
         except SetupFailed as failed:
-            broken = _deviated(failed.expected, failed.actual)
+            broken = _deviated(failed.expected, failed.actual, failed.late)
             why, rule = str(failed), failed.rule
             return self._unless_dead(
                 replace(broken, ending=Ending.SETUP_FAILED, because=why, prerequisite=rule)

@@ -50,7 +50,10 @@ SLOW_SECONDS = 60.0
 PLAYS = 3
 """How often a dialogue that was out of time is played again; a machine is rarely that busy for long."""
 
-MANY = 8
+BUSY_SECONDS = 10.0
+"""So long a machine counts as busy on which nobody had time."""
+
+MANY = 16
 """Where a dialogue was out of time, this many times fewer are played at a time than before."""
 
 S = TypeVar("S", bound=Script)
@@ -289,15 +292,19 @@ class _Player:
         return usual[0], replace(failed, because=because)
 
     def _in_time(self, script: Script, name: Callable[[], str], way: Way) -> _Over:
-        """Again where the kit is late, or the target right but late, or nobody had time: a busy machine."""
+        """Again where the kit is late, or the target right but late, or nobody had time: a busy machine.
+
+        Where it has been that just now, no target is hurried.
+        """
         running, result = self._once(script, name(), way)
         for _ in range(PLAYS - 1):
             if result.late and not self.options.stop.is_set():
                 stopped(running, result)
-                running, result = self._once(script, name(), way)
+                hurried = not self.pulse.missed(time.monotonic() - BUSY_SECONDS)
+                running, result = self._once(script, name(), way, hurried)
         return running, _settled(result)
 
-    def _once(self, script: Script, group_id: str, way: Way) -> _Over:
+    def _once(self, script: Script, group_id: str, way: Way, hurried: bool = True) -> _Over:
         """The result on a target that is started for it; it runs on unless others wait to restart it."""
         try:
             running = self.target.start_for(script)
@@ -306,7 +313,7 @@ class _Player:
         except NotStarted as error:
             return None, DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
         began = time.monotonic()
-        played = Play(script, running, self.target, self.options.patience, self.options.stop, way)
+        played = Play(script, running, self.target, self.options.patience, self.options.stop, way, hurried)
         try:
             result = played.result(group_id, self.unreadable)
         except BaseException:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 from rota.conformance.dialogues.broker_settings import MAX_SESSION, MIN_SESSION
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.families.family import for_each
-from rota.conformance.steps.group_formation import ON_ITS_WAY, all_leave, stable
+from rota.conformance.steps.group_formation import all_leave, let_arrive, stable
 from rota.conformance.steps.membership import form_of, static
 from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
@@ -60,7 +58,7 @@ def _first_leads(d: Dialogue, members: list[Member]) -> None:
     began = d.transcript.elapsed()
     for member in members:
         waiting.append(member.enter())
-        time.sleep(ON_ITS_WAY)
+        let_arrive(d)
     d.in_time(began, d.initial_delay * 0.9)
     replies = [join.answer() for join in waiting]
     for reply in replies:

@@ -18,7 +18,7 @@ from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.dialogues.transcript import Transcript
-from rota.conformance.dialogues.waits import OVERTIME, SLICE, Waits
+from rota.conformance.dialogues.waits import OVERTIME, PENDING, SLICE, Waits
 from rota.conformance.dialogues.ways import USUAL, Way
 
 PROMPTLY = 2.0
@@ -118,7 +118,8 @@ class PendingRequest:
         dialogue, api = self._member.dialogue, self._request.api
         began = dialogue.transcript.elapsed()
         reply = self.poll(seconds)
-        dialogue.waits.note(api, began, dialogue.transcript.elapsed(), reply is not None, rule)
+        error = None if reply is None else reply.error if api in PENDING else ""
+        dialogue.waits.note(api, began, dialogue.transcript.elapsed(), error, rule)
         return reply
 
     def _told(self, late: Reply) -> str:
@@ -379,8 +380,7 @@ class Dialogue:
 
     def in_time(self, since: float, limit: float) -> None:
         """Raise `Late` if more than `limit` seconds passed since `since`."""
-        if (now := self.transcript.elapsed()) - since > limit:
-            raise self.waits.late(since, now, limit)
+        self.waits.in_time(since, self.transcript.elapsed(), limit)
 
     @contextmanager
     def reaching(self, wanted: str, rule: str = "") -> Iterator[None]:
@@ -393,8 +393,8 @@ class Dialogue:
         try:
             yield
         except Deviation as deviation:
-            broken = rule or deviation.rule
-            raise SetupFailed(wanted, deviation.expected, deviation.actual, broken) from deviation
+            seen = deviation.expected, deviation.actual, rule or deviation.rule, deviation.late
+            raise SetupFailed(wanted, *seen) from deviation
         finally:
             self.leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))

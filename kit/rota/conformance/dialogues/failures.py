@@ -27,15 +27,17 @@ class Deviation(Exception):
 class SetupFailed(Exception):
     """The steps that lead to the rule did not work, so nothing can be said about the rule itself.
 
-    `rule` is the slug of the rule that was broken in them; empty where that is not known.
+    `rule` is the slug of the rule that was broken in them; empty where that is not known. `late`: as of
+    `Deviation`.
     """
 
-    def __init__(self, wanted: str, expected: str, actual: str, rule: str = "") -> None:
+    def __init__(self, wanted: str, expected: str, actual: str, rule: str = "", late: bool = False) -> None:
         super().__init__(f"could not reach {wanted}: expected {expected}, got {actual}")
         self.wanted = wanted
         self.expected = expected
         self.actual = actual
         self.rule = rule
+        self.late = late
 
 
 class Interrupted(Exception):

@@ -11,8 +11,8 @@ from rota.conformance.pulse import MISSED
 OVERTIME = 2.0
 """Seconds for which a missing answer is listened for, so that one that is late is told from none."""
 
-_PENDING = frozenset({"JoinGroup", "SyncGroup"})
-"""What a coordinator answers when others have done something."""
+PENDING = frozenset({"JoinGroup", "SyncGroup"})
+"""What a coordinator answers when others have done something, but for refusals."""
 
 SLICE = 0.5
 """Seconds after which somebody who waits for an answer looks whether the run is to stop."""
@@ -24,7 +24,12 @@ class _Wait:
     began: float
     seconds: float
     rule: str
-    answered: bool
+    error: str | None
+
+    @property
+    def prompt(self) -> bool:
+        """Whether an answer came for which the target needs nobody else."""
+        return self.error is not None and (self.api not in PENDING or self.error != "NONE")
 
 
 class Waits:
@@ -33,17 +38,23 @@ class Waits:
     def __init__(self) -> None:
         self._waits: list[_Wait] = []
 
-    def note(self, api: str, began: float, ended: float, answered: bool, rule: str = "") -> None:
-        """An answer was waited for. rule: which one has it come at once, if not that which grants it."""
+    def note(self, api: str, began: float, ended: float, error: str | None, rule: str = "") -> None:
+        """An answer was waited for. error: None where none came, of what is `PENDING` its error's name.
+
+        rule: which one has it come at once, if not that which grants it.
+        """
         rule = rule or rule_behind(api, "NONE", None)
-        self._waits.append(_Wait(api, began, ended - began, rule, answered))
+        self._waits.append(_Wait(api, began, ended - began, rule, error))
 
     @property
     def were_slow(self) -> bool:
         """Whether the target took long for what it need not wait for: it may have had no time itself."""
-        return any(
-            wait.answered and wait.seconds > MISSED for wait in self._waits if wait.api not in _PENDING
-        )
+        return any(wait.seconds > MISSED for wait in self._waits if wait.prompt)
+
+    def in_time(self, since: float, now: float, limit: float) -> None:
+        """Nothing where no more time passed. Errors: Late."""
+        if now - since > limit:
+            raise self.late(since, now, limit)
 
     def late(self, since: float, now: float, limit: float) -> Late:
         """What is to be raised where steps took longer than the limit: the target may have been slow in them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -14,11 +13,11 @@ from rota.conformance.families.axes import Kind, Phase
 from rota.conformance.families.scene import Scene, enters, rebalances, somebody_new
 from rota.conformance.steps.administration import delete, expect_deleted
 from rota.conformance.steps.group_formation import (
-    ON_ITS_WAY,
     FormedGroup,
     awaiting_assignments,
     distribute_assignments,
     join_again,
+    let_arrive,
     stable,
 )
 from rota.conformance.steps.membership import pending_member, static
@@ -104,7 +103,7 @@ def _second(scene: Scene, plan: Plan, members: list[Member]) -> FormedGroup:
 def _syncing(scene: Scene, plan: Plan) -> None:
     _completing(scene, plan)
     scene.waiting = {member.name: member.send_sync() for member in scene.followers}
-    time.sleep(ON_ITS_WAY)
+    let_arrive(scene.d)
 
 
 def _stable(scene: Scene, plan: Plan) -> None:
@@ -132,7 +131,7 @@ def _first(scene: Scene, plan: Plan) -> None:
         if not member.member_id or waiting[member.name].answered:
             raise Deviation("an id that is handed out at once", "no answer yet", "join.member-id-required")
         scene.newcomer = member
-    time.sleep(ON_ITS_WAY)
+    let_arrive(scene.d)
     scene.waiting, scene.generation = waiting, 0
 
 

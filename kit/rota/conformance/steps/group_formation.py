@@ -21,6 +21,9 @@ _LONGEST = 5.0
 ON_ITS_WAY = 0.1
 """Seconds that a request may take to reach the target, where another one on its own connection comes next."""
 
+_UNHURRIED = 3
+"""So many times longer it may take to a target that may take its time."""
+
 ROUNDS = 20
 """How often members are made to join again before they are no group; a few are usual on a busy machine."""
 
@@ -104,7 +107,7 @@ def stable(dialogue: Dialogue, *members: Member) -> FormedGroup:
 def distribute_assignments(dialogue: Dialogue, formed: FormedGroup) -> None:
     """Followers sync first and wait; the leader's assignment releases them."""
     waiting = [member.send_sync() for member in formed.followers]
-    time.sleep(ON_ITS_WAY)
+    let_arrive(dialogue)
     dialogue.expect(formed.leader.sync(formed.assignments), error="NONE")
     for sync in waiting:
         dialogue.expect(sync.answer(), error="NONE", rule="sync.follower-waits")
@@ -115,15 +118,29 @@ def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
     stable(d, leader)
     with d.reaching(f"a group that {leader.name} leads, with {', '.join(m.name for m in others)}"):
         waiting = {member.name: member.enter() for member in others}
-        time.sleep(ON_ITS_WAY)
+        let_arrive(d)
         for join in waiting.values():
             _still_waits(d, join)
         waiting[leader.name] = leader.send_join()
         replies: dict[str, Reply] = {}
         for name, join in waiting.items():
             replies[name] = join.answer()
+            if name != leader.name:
+                _not_overtaken(leader, waiting[leader.name])
             d.expect(replies[name], error="NONE", leader=leader.member_id)
     return FormedGroup(leader, others, replies)
+
+
+def let_arrive(d: Dialogue, share: float = 1.0) -> None:
+    """Give what was sent the time to reach the target before something on another connection does."""
+    time.sleep(ON_ITS_WAY * share * (_UNHURRIED if d.cold else 1))
+
+
+def _not_overtaken(leader: Member, join: PendingRequest) -> None:
+    """The leader's JoinGroup was not there before those of the others, which were sent before it."""
+    reply = join.answered = join.poll()
+    if reply is not None and reply.error == "NONE" and reply.member_ids == {leader.member_id}:
+        raise Deviation("a generation of all", f"one of {leader.name} alone", _BARRIER, late=True)
 
 
 def _still_waits(d: Dialogue, join: PendingRequest) -> None:
@@ -204,7 +221,7 @@ class _Formation:
             elif asked:
                 handshake = False  # this target lets newcomers wait
             if member is not self._members[-1]:
-                time.sleep(ON_ITS_WAY / 2)
+                let_arrive(self._dialogue, 0.5)
         for member in self._there:
             self._waiting[member.name] = member.send_join()
 
