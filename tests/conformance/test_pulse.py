@@ -15,6 +15,7 @@ from rota.conformance import runner
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.dialogues.waits import SLOW
 from rota.conformance.pulse import BEAT, MISSED, Pulse
 from rota.conformance.results import CaseResult, Ending, Verdict
 from rota.conformance.runner import Options, perform, play_all
@@ -141,13 +142,13 @@ def test_what_deviates_when_nobody_had_time_is_looked_at_again(
 @pytest.mark.parametrize(
     ("api", "seconds", "error", "number"),
     [
-        ("Heartbeat", 2 * MISSED, "", 2),
-        ("Heartbeat", MISSED / 2, "", 1),
-        ("Heartbeat", 2 * MISSED, None, 1),
-        ("JoinGroup", 2 * MISSED, "NONE", 1),
-        ("JoinGroup", 2 * MISSED, "MEMBER_ID_REQUIRED", 2),
-        ("JoinGroup", 2 * MISSED, None, 1),
-        ("SyncGroup", 2 * MISSED, "NONE", 1),
+        ("Heartbeat", 2 * SLOW, "", 2),
+        ("Heartbeat", SLOW / 2, "", 1),
+        ("Heartbeat", 2 * SLOW, None, 1),
+        ("JoinGroup", 2 * SLOW, "NONE", 1),
+        ("JoinGroup", 2 * SLOW, "MEMBER_ID_REQUIRED", 2),
+        ("JoinGroup", 2 * SLOW, None, 1),
+        ("SyncGroup", 2 * SLOW, "NONE", 1),
     ],
 )
 def test_so_is_what_deviates_where_the_target_had_no_time(
@@ -172,7 +173,7 @@ def test_it_is_looked_at_again_when_most_others_are_over(monkeypatch: pytest.Mon
             others, playing = playing - 1, playing - 1
         beside.append(others)
         if others >= 64 // runner.MANY:
-            d.waits.note("Heartbeat", 0.0, 2 * MISSED, "")
+            d.waits.note("Heartbeat", 0.0, 2 * SLOW, "")
             raise Deviation("an early answer", "a late one")
 
     cases = [replace(case, play=play, needs={}) for case in select(all_cases(), ["heartbeat"])[:40]]

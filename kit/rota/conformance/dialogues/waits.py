@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from rota.conformance.dialogues.failures import Late
 from rota.conformance.dialogues.prerequisites import rule_behind
-from rota.conformance.pulse import MISSED
 
 OVERTIME = 2.0
 """Seconds for which a missing answer is listened for, so that one that is late is told from none."""
+
+SLOW = 0.2
+"""Seconds in which any target answers what it need not wait for, where it has time: some take milliseconds."""
 
 PENDING = frozenset({"JoinGroup", "SyncGroup"})
 """What a coordinator answers when others have done something, but for refusals."""
@@ -49,7 +51,7 @@ class Waits:
     @property
     def were_slow(self) -> bool:
         """Whether the target took long for what it need not wait for: it may have had no time itself."""
-        return any(wait.seconds > MISSED for wait in self._waits if wait.prompt)
+        return any(wait.seconds > SLOW for wait in self._waits if wait.prompt)
 
     def in_time(self, since: float, now: float, limit: float) -> None:
         """Nothing where no more time passed. Errors: Late."""
