@@ -11,7 +11,7 @@ OVERTIME = 2.0
 """Seconds for which a missing answer is listened for, so that one that is late is told from none."""
 
 SLOW = 0.2
-"""Seconds in which any target answers what it need not wait for, where it has time: some take milliseconds."""
+"""Seconds in which any target answers what it need not wait for, where it has time; milliseconds mostly."""
 
 PENDING = frozenset({"JoinGroup", "SyncGroup"})
 """What a coordinator answers when others have done something, but for refusals."""
