@@ -10,9 +10,13 @@ from click.testing import CliRunner, Result
 
 from rota.cli.main import main
 from rota.conformance.catalogue import all_cases, cases_by_name
+from rota.conformance.rules import BY_NAME, part_of_consumer
 from rota.mutants import MUTANTS, ODD_REQUESTS
+from rota.mutants.consumer import BUGS as CONSUMER_MUTANTS
+from rota.mutants.core import consumer_bugs
 from rota.mutants.endless import ENDLESS_KILLS
 from rota.spec import RULES
+from rota.spec.consumer.handlers import CONSUMER_RULES
 
 OF_RULES = [mutant for mutant in MUTANTS.values() if mutant.slug in RULES]
 
@@ -25,13 +29,15 @@ def test_the_index_has_every_rule_with_title_and_source_within_the_width() -> No
     result = invoke()
     lines = result.stdout.splitlines()
     assert result.exit_code == 0
-    assert {line.strip() for line in lines} >= set(RULES)
+    assert {line.strip() for line in lines} >= set(BY_NAME)
     words = " ".join(result.stdout.split())
-    assert all(" ".join(rule.title.split()) in words for rule in RULES.values())
+    assert all(" ".join(rule.title.split()) in words for rule in BY_NAME.values())
     assert all(mutant.name in words for mutant in OF_RULES)
     assert max(map(len, lines)) <= 110
     headings = [line for line in lines if line and not line.startswith(" ")][:-2]
-    assert len(headings) == len(set(headings)) == len({rule.part for rule in RULES.values()})
+    parts = {part_of_consumer(name) or rule.part for name, rule in BY_NAME.items()}
+    assert len(headings) == len(set(headings))
+    assert set(headings) == parts
 
 
 def test_a_part_selects_its_rules() -> None:
@@ -44,9 +50,11 @@ def test_a_part_selects_its_rules() -> None:
 
 def test_json_says_who_checks_a_rule() -> None:
     told = {rule["slug"]: rule for rule in json.loads(invoke("--json").stdout)["rules"]}
-    assert set(told) == set(RULES)
+    assert set(told) == set(BY_NAME)
     for mutant in OF_RULES:
         assert mutant.name in told[mutant.slug]["mutants"]
+    for mutant in CONSUMER_MUTANTS.values():
+        assert mutant.name in told[f"consumer.{mutant.slug}"]["mutants"]
     assert "join.barrier-waits-for-pending" in told["join.barrier"]["properties"]
     for case in all_cases():
         if case.rule in told:
@@ -62,6 +70,38 @@ def test_one_rule_is_shown_in_full(slug: str) -> None:
     assert result.stdout.startswith(f"{slug}\n")
     for line in inspect.cleandoc(RULES[slug].function.__doc__ or "").splitlines():
         assert line in result.stdout
+
+
+def test_the_consumer_protocols_rules_and_parts_are_named_as_its_cases_are() -> None:
+    """`leave` is a part of the classic protocol alone, `consumer.leave` one of the other."""
+    told = json.loads(invoke("consumer", "--json").stdout)["rules"]
+    assert [rule["slug"] for rule in told] == [f"consumer.{slug}" for slug in CONSUMER_RULES]
+    parts = {rule["part"] for rule in told}
+    assert parts == {f"consumer.{rule.part}" for rule in CONSUMER_RULES.values()}
+    some = json.loads(invoke("consumer.leave", "--json").stdout)["rules"]
+    assert some == [rule for rule in told if rule["part"] == "consumer.leave"]
+    classic = json.loads(invoke("leave", "--json").stdout)["rules"]
+    assert {rule["part"] for rule in classic} == {"leave"}
+
+
+def test_a_rule_of_the_consumer_protocol_is_shown_with_who_checks_it() -> None:
+    shown = invoke("consumer.membership.led").stdout
+    words = " ".join(shown.split())
+    assert shown.startswith("consumer.membership.led\n")
+    assert CONSUMER_MUTANTS["nobody-waits"].name in words
+    assert consumer_bugs()["previous-epoch-stays"].name in words
+    assert "consumer.membership.led.waits-for-the-owner" in words
+    assert "weakness.consumer-two-users" in words
+
+
+def test_the_matrix_of_the_consumer_protocol_names_what_no_property_finds() -> None:
+    """A rule with a mutant is guarded; the world leaves commits out, so no property sees those rules."""
+    result = invoke("consumer", "--matrix", "--json")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["verdict"]) == (1, "gaps")
+    guarded = {row["slug"] for row in told["matrix"] if row["guarded"]}
+    assert guarded == {f"consumer.{one.slug}" for one in CONSUMER_MUTANTS.values()}
+    assert "consumer.offsets.commit" in told["without_killer"]
 
 
 def test_a_slug_that_is_not_there_gets_the_nearest() -> None:

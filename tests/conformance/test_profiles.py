@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from rota.cli.conform import conform
+from rota.cli.conform_target import one_target
+from rota.cli.errors import UsageError
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.registry import otherwise
 from rota.conformance.dialogues.script import Case, Level
@@ -163,3 +166,21 @@ def test_a_profile_of_which_the_cases_know_nothing_is_refused(tmp_path: Path, na
         f"cases do not say what is right for {name}; did you mean kafka-4.x? there are {there}"
         in outcome.stderr
     )
+
+
+@pytest.mark.parametrize("way", [["--embedded"], ["--target", "rota"], ["--embedded", "--generate"]])
+def test_a_line_that_rota_cannot_be_is_refused_for_its_own_server(tmp_path: Path, way: list[str]) -> None:
+    """Judged by it, rota would be violated for being what it is."""
+    outcome = CliRunner().invoke(conform, [*way, "--profile", KAFKA_4_0, "--out", str(tmp_path)])
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "rota's own server is none of them; leave --profile out" in outcome.stderr
+
+
+def test_the_refusal_says_why_and_what_to_do_and_is_for_rota_alone() -> None:
+    cause = "--profile kafka-4.0 judges brokers of that line, and rota's own server is none of them"
+    with pytest.raises(UsageError, match=f"^{cause}; leave --profile out, or give --target HOST:PORT$"):
+        one_target("rota", False, (), profile=KAFKA_4_0)
+    assert one_target("localhost:9092", False, (), profile=KAFKA_4_0).name == "localhost:9092"
+    for line in (None, *(name for name in JUDGED if name != KAFKA_4_0)):
+        with closing(one_target(None, True, (), profile=line)) as judged_by_it:
+            assert judged_by_it.name == ROTA.name

@@ -16,11 +16,15 @@ from rota.invariants.weaknesses import STRONG_FORMS
 from rota.kernel import rule
 from rota.kernel.rules import RuleTable
 from rota.mutants import MUTANTS
+from rota.mutants.consumer import BUGS as CONSUMER_MUTANTS
+from rota.mutants.consumer import meanings
+from rota.mutants.core import consumer_bugs
 from rota.report.reference import drawing, pages, version_pages
-from rota.report.reference.claims import claims, kills
+from rota.report.reference.claims import claims, consumer_claims, kills
 from rota.report.reference.markdown import anchor
 from rota.report.reference.states import NOWHERE, ORDER, StateGraph, Way
 from rota.spec import PROFILES, RULES, Profile
+from rota.spec.consumer.handlers import CONSUMER_RULES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -54,7 +58,7 @@ def test_every_link_leads_to_a_heading(made: Mapping[str, str]) -> None:
 
 
 def test_no_two_headings_of_a_page_share_a_fragment(made: Mapping[str, str]) -> None:
-    for name in ("rules.md", "properties.md", "versions.md"):
+    for name in ("rules.md", "properties.md", "versions.md", "consumer-rules.md", "consumer-properties.md"):
         found = [anchor(one) for one in headings(made[name])]
         assert len(found) == len(set(found)), name
 
@@ -73,6 +77,16 @@ def test_everything_has_its_place(made: Mapping[str, str]) -> None:
         if one.name not in version_pages.PLAIN
     )
     assert all(name in made["versions.md"] for name in PROFILES)
+
+
+def test_everything_of_the_consumer_protocol_has_its_place(made: Mapping[str, str]) -> None:
+    said, claimed = made["consumer-rules.md"], made["consumer-properties.md"]
+    assert set(headings(said)) >= {*CONSUMER_RULES, *(one.part for one in CONSUMER_RULES.values())}
+    assert set(headings(claimed)) >= {*consumer_claims(), *meanings()}
+    assert all(one.meaning in claimed for one in consumer_claims().values())
+    assert all(one.title in said and one.source in said for one in CONSUMER_RULES.values())
+    assert all(f"`{name}`" in said and f"`{name}`" in claimed for name in CONSUMER_MUTANTS)
+    assert all(f"`{name}`" in said for name in consumer_bugs())
 
 
 def test_strong_forms_are_known_weaknesses_of_what_holds() -> None:

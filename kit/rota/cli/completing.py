@@ -174,11 +174,13 @@ def designs(ctx: click.Context, _: str) -> Iterable[str]:
 
 @completing
 def rules(ctx: click.Context, _: str) -> Mapping[str, str]:
-    """Rules of the spec, and its parts."""
-    from rota.spec import RULES
+    """Rules of the spec, and its parts, of both protocols."""
+    from rota.conformance.rules import BY_NAME, CONSUMER, part_of_consumer
 
-    parts = dict.fromkeys((rule.part for rule in RULES.values()), "all rules of this part")
-    return {**parts, **{slug: rule.title for slug, rule in RULES.items()}}
+    names = (part_of_consumer(name) or rule.part for name, rule in BY_NAME.items())
+    parts = dict.fromkeys(names, "all rules of this part")
+    whole = {CONSUMER: "all rules of the consumer protocol"}
+    return {**whole, **parts, **{name: rule.title for name, rule in BY_NAME.items()}}
 
 
 @completing

@@ -16,6 +16,7 @@ from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.settings_read import read_settings
 from rota.conformance.targets.target import DEFAULTS, Target
 from rota.server import USUAL
+from rota.spec import PROFILES, ROTA
 
 
 def one_target(
@@ -33,8 +34,16 @@ def one_target(
         raise UsageError(f"--embedded and --target {target} name two targets; give one of them")
     if target is None and not embedded:
         raise UsageError("no target; give --target HOST:PORT, or --embedded for rota's own server")
+    _can_be_judged(target or ROTA.name, profile)
     security = _security(config, (target or "rota",))
     return parse_target(target or "rota", dict(map(setting, settings)), profile or USUAL, security)
+
+
+def _can_be_judged(target: str, profile: str | None) -> None:
+    """Errors: UsageError for rota's own server and a line of brokers that the spec has no profile for."""
+    if target == ROTA.name and profile not in (None, *PROFILES):
+        cause = f"--profile {profile} judges brokers of that line, and rota's own server is none of them"
+        raise UsageError(f"{cause}; leave --profile out, or give --target HOST:PORT")
 
 
 def two_targets(

@@ -20,11 +20,11 @@ from rota.report.reference.claims import guarding
 
 
 def select(rows: Mapping[str, Row], selector: str | None) -> list[Row]:
-    """All rows, the one of a slug, or those of a part. Errors: UsageError for a name of neither."""
-    chosen = [row for slug, row in rows.items() if selector in (None, slug) or row.rule.part == selector]
+    """All rows, the one of a slug, those of a part or of `consumer`. Errors: UsageError for other names."""
+    chosen = [row for slug, row in rows.items() if selector in (None, slug, row.part, row.rule.part)]
     if not chosen:
         assert selector is not None
-        parts = list(dict.fromkeys(row.rule.part for row in rows.values()))
+        parts = list(dict.fromkeys(part for row in rows.values() for part in (row.rule.part, row.part)))
         hint = nearly(selector, [*rows, *parts])
         raise UsageError(f"there is no rule {selector!r}; {hint}`rota rules` lists them all")
     return chosen
@@ -35,6 +35,7 @@ SECTIONS = {"What to report": ("--matrix", "--json")}
 EXAMPLES = (
     Example("rota rules join.leader", "One rule in words: what it does, its source, what checks it.", code=0),
     Example("rota rules timers", "The rules of a part.", code=0),
+    Example("rota rules consumer", "The rules of the consumer protocol (KIP-848).", code=0),
     Example("rota rules --matrix", "Who finds a mistake in each rule.", code=0),
 )
 
@@ -42,15 +43,19 @@ EXAMPLES = (
 @click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("selector", required=False, metavar="[SLUG]", shell_complete=completing.rules)
 @click.option("--matrix", "as_matrix", is_flag=True,
-              help="Who finds a mistake in each rule; exit 1 if nobody does in one.")  # fmt: skip
+              help="Who finds a mistake in each rule (without SLUG, each classic one); exit 1 if nobody does."
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.pass_context
 def rules(ctx: click.Context, selector: str | None, as_matrix: bool, as_json: bool) -> None:
     """The rules of the spec: source, versions, and what checks them.
 
-    With the SLUG of a rule: the rule in words. With a part (join, sync, timers): its rules.
+    With the SLUG of a rule: the rule in words. With a part (join, sync, timers): its rules. Those of the
+    consumer protocol (KIP-848) and their parts begin with `consumer.`; `consumer` is all of them.
     """
-    rows = matrix.rows_of_the_spec()
+    classic = matrix.rows_of_the_spec()
+    alone = as_matrix and selector is None
+    rows = classic if alone else {**classic, **matrix.rows_of_consumer()}
     chosen = select(rows, selector)
     if as_matrix:
         _print_matrix(chosen, matrix.mutants_of_clients() if selector is None else (), as_json)
@@ -87,7 +92,7 @@ def _as_json(row: Row) -> dict[str, object]:
     rule = row.rule
     return {
         "slug": rule.slug,
-        "part": rule.part,
+        "part": row.part,
         "title": rule.title,
         "text": rule.text,
         "source": rule.source,
@@ -124,9 +129,9 @@ def _print_index(rows: Sequence[Row]) -> None:
     part = ""
     for row in rows:
         rule = row.rule
-        if rule.part != part:
-            click.echo(("\n" if part else "") + rule.part)
-            part = rule.part
+        if row.part != part:
+            click.echo(("\n" if part else "") + row.part)
+            part = row.part
         click.echo(wrapped("  ", rule.slug))
         click.echo(wrapped("      ", rule.title))
         checked = [counted(len(row.cases), "case")] if row.cases else []

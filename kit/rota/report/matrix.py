@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rota.conformance.catalogue import all_cases
+from rota.conformance.rules import CONSUMER, part_of_consumer
 from rota.kernel import Rule
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, ODD_REQUESTS, Mutant
-from rota.mutants.core import CoreBug, core_bugs
+from rota.mutants.consumer import BUGS as CONSUMER_MUTANTS
+from rota.mutants.core import CoreBug, consumer_bugs, core_bugs
 from rota.mutants.endless import ENDLESS_KILLS, EndlessKill
 from rota.spec import RULES
+from rota.spec.consumer.handlers import CONSUMER_RULES
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Row:
     odd: str
 
     @property
+    def part(self) -> str:
+        """The part of the protocol: that of the rule, `consumer.` before it in the consumer protocol."""
+        return part_of_consumer(self.rule.slug) or self.rule.part
+
+    @property
     def guarded(self) -> bool:
         """Whether a mistake in this rule is known to be found.
 
@@ -43,7 +51,6 @@ class Row:
 
 def rows_of_the_spec() -> dict[str, Row]:
     """Every rule of the spec by slug, part by part, in the spec's order."""
-    cases = dict.fromkeys((case.rule, case.family or case.id) for case in all_cases())
     parts = list(dict.fromkeys(rule.part for rule in RULES.values()))
     return {
         slug: Row(
@@ -52,11 +59,33 @@ def rows_of_the_spec() -> dict[str, Row]:
             tuple(one for one in ENDLESS_KILLS if one.mutant in MUTANTS and MUTANTS[one.mutant].slug == slug),
             tuple(mutant for mutant in FOUND_BY_DIALOGUES.values() if mutant.slug == slug),
             tuple(bug for bug in core_bugs().values() if bug.rule == slug),
-            tuple(id for about, id in cases if about == slug),
+            _cases_about(slug),
             ODD_REQUESTS.get(slug, ""),
         )
         for slug, rule in sorted(RULES.items(), key=lambda item: parts.index(item[1].part))
     }
+
+
+def rows_of_consumer() -> dict[str, Row]:
+    """Every rule of the consumer protocol by its name in the kit, `consumer.` and its slug, in its order."""
+    return {
+        name: Row(
+            replace(rule, slug=name),
+            tuple(mutant for mutant in CONSUMER_MUTANTS.values() if mutant.slug == slug),
+            (),
+            (),
+            tuple(bug for bug in consumer_bugs().values() if bug.rule == slug),
+            _cases_about(name),
+            "",
+        )
+        for slug, rule in CONSUMER_RULES.items()
+        for name in (f"{CONSUMER}.{slug}",)
+    }
+
+
+def _cases_about(name: str) -> tuple[str, ...]:
+    """The conformance cases about a rule, by ids, those of a family by the family's."""
+    return tuple(dict.fromkeys(case.family or case.id for case in all_cases() if case.rule == name))
 
 
 def mutants_of_clients() -> tuple[Mutant, ...]:
@@ -103,7 +132,7 @@ def _mutant(mutant: Mutant) -> dict[str, object]:
 def _row(row: Row) -> dict[str, object]:
     return {
         "slug": row.rule.slug,
-        "part": row.rule.part,
+        "part": row.part,
         "guarded": row.guarded,
         "odd_request": row.odd or None,
         "spec_mutants": [_mutant(one) for one in row.mutants],

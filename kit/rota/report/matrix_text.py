@@ -27,8 +27,8 @@ def lines(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> Iterator[str]:
     yield emphasised(_mutant_line("mutant", "killed by", "dies in", *widths))
     part = ""
     for row in rows:
-        if row.rule.part != part:
-            part = row.rule.part
+        if row.part != part:
+            part = row.part
             yield f"\n{emphasised(part)}"
         yield from _block(row, *widths)
     if clients:

@@ -17,10 +17,14 @@ from rota.report.reference.markdown import opening
 
 INDEX = (
     ("rules.md", "the rules of the spec: what each says, since when, where that is written, who checks it"),
-    ("consumer-rules.md", "the rules of the consumer protocol, and the conformance cases about each"),
+    ("consumer-rules.md", "the rules of the consumer protocol, who checks each, and its conformance cases"),
     ("states.md", "the states of a group and every way from one to another, from explored graphs"),
     ("versions.md", "what each version of each request brings, and how the lines of brokers differ"),
     ("properties.md", "what is claimed of the protocol, what each claim kills, and known weaknesses"),
+    (
+        "consumer-properties.md",
+        "what is claimed of the consumer protocol, what each claim kills, and known weaknesses",
+    ),
     (
         "events.md",
         "what is seen of groups in logs, captures and the offsets topic: the kinds of events, their keys",
@@ -39,6 +43,7 @@ def pages() -> Mapping[str, str]:
         "states.md": lambda: diagram.lines(graph),
         "versions.md": version_pages.lines,
         "properties.md": property_pages.lines,
+        "consumer-properties.md": property_pages.consumer_lines,
         "events.md": event_pages.events,
         "log-lines.md": event_pages.log_lines,
     }

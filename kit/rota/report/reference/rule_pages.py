@@ -59,17 +59,23 @@ def about(rows: Sequence[Row]) -> str:
 
 def _rule(row: Row, properties: Sequence[str]) -> Iterator[str]:
     rule = row.rule
-    facts: Mapping[str, str] = {
-        "versions": rule.since,
-        "source": rule.source,
-        "properties": links(properties, "properties.md"),
-        "mutants": ", ".join(f"`{one.name}` ({link(one.killer, 'properties.md')})" for one in row.mutants),
+    yield from ("", f"### {rule.slug}", "", f"{'*Decides.* ' if rule.decides else ''}{rule.title}", "")
+    yield from facts(row, properties, "properties.md")
+    if row.cases:
+        yield f"- cases: {codes(row.cases)}"
+
+
+def facts(row: Row, properties: Sequence[str], page: str) -> Iterator[str]:
+    """What is known of a rule beside its words and cases. page: where properties are."""
+    known: Mapping[str, str] = {
+        "versions": row.rule.since,
+        "source": row.rule.source,
+        "properties": links(properties, page),
+        "mutants": ", ".join(f"`{one.name}` ({link(one.killer, page)})" for one in row.mutants),
         "found by dialogues": ", ".join(
             f"`{one.name}` ({one.configuration}: {one.killer})" for one in row.by_dialogues
         ),
         "fires only on": row.odd,
         "bugs": codes(bug.name for bug in row.bugs),
-        "cases": codes(row.cases),
     }
-    yield from ("", f"### {rule.slug}", "", f"{'*Decides.* ' if rule.decides else ''}{rule.title}", "")
-    yield from (f"- {name}: {words}" for name, words in facts.items() if words)
+    yield from (f"- {name}: {words}" for name, words in known.items() if words)
