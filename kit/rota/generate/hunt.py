@@ -26,7 +26,7 @@ from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import shrunk
 from rota.generate.verdicts import Verdict, Walked, explained, judged
-from rota.generate.virtual import in_virtual_time
+from rota.generate.virtual import NotEnded, in_virtual_time
 from rota.generate.walks import AT_ONCE
 from rota.mutants.core import CoreBug, place, planted
 
@@ -39,27 +39,38 @@ BUDGET = 60.0
 
 @dataclass(frozen=True)
 class Trial:
-    """A plan played on a server of its own. harm: as of `aftermath`; seconds: how long it took."""
+    """A plan played on a server of its own. harm: as of `aftermath`; seconds: how long it took; endless: why
+    it did not end, in words, empty if it did.
+    """
 
     played: Played
     harm: Harm | None
     seconds: float
+    endless: str = ""
 
     @cached_property
     def print(self) -> bytes:
         """The same for trials in which the same was seen at the same moments."""
-        found = sha256(repr((self.harm, self.played.odd, self.seconds)).encode())
+        found = sha256(repr((self.harm, self.played.odd, self.seconds)).encode() + self.endless.encode())
         for one in self.played.messages:
             found.update(f"{one.at} {one.client} {one.sent} {one.api} {one.version}".encode() + one.data)
         return found.digest()
 
+    def judged(self) -> Walked:
+        """The verdict on it. What has not ended is undecided: nobody knows who holds it up."""
+        if self.endless:
+            return Walked(self.played, Verdict.UNDECIDED, why=f"it did not end: {self.endless}")
+        return judged(self.played, self.harm)
+
 
 def trial(plan: Plan, settings: Mapping[str, int], profile: str) -> Trial:
     """Play a plan on a fresh server."""
+    begun: list[tuple[Stage, float]] = []
 
     async def walk(coordinator: Coordinator) -> Trial:
         stage = Stage(coordinator, f"walk-{plan.id}")
         began = asyncio.get_running_loop().time()
+        begun.append((stage, began))
         try:
             await play(plan, stage, coordinator.terms)
             harm = await aftermath(stage, plan, coordinator.terms)
@@ -68,7 +79,12 @@ def trial(plan: Plan, settings: Mapping[str, int], profile: str) -> Trial:
             stage.close()
         return Trial(stage.played(plan), harm, asyncio.get_running_loop().time() - began)
 
-    return in_virtual_time(settings, walk, profile, alone=True)
+    try:
+        return in_virtual_time(settings, walk, profile, alone=True)
+    except NotEnded as error:
+        ((stage, began),) = begun
+        # As if it had been silent for as long as planned: a run of walks that take no time would have no end.
+        return Trial(stage.played(plan), None, max(plan.seconds, error.at - began), str(error))
 
 
 @dataclass(frozen=True)
@@ -152,7 +168,7 @@ def walked(plan: Plan, bug: CoreBug | None, grounds: Grounds) -> tuple[Walked, T
     """The verdict on a plan, and what was seen."""
     with nullcontext() if bug is None else planted(bug):
         found = trial(plan, grounds.settings, grounds.profile)
-    return judged(found.played, found.harm), found
+    return found.judged(), found
 
 
 def told(failed: Walked, bug: CoreBug | None, grounds: Grounds) -> Walked:
@@ -199,7 +215,7 @@ def hunt(
         if not every and found.print == sound.print:
             continue
         other += found.print != sound.print
-        verdict = judged(found.played, found.harm)
+        verdict = found.judged()
         undecided += verdict.verdict is Verdict.UNDECIDED
         if verdict.verdict is Verdict.FAIL:
             short = told(verdict, bug, grounds) if explains else None

@@ -24,7 +24,7 @@ from rota.server.groups import PREFIX_MAX, FirstByName
 from rota.server.settings import NODE_ID, USUAL, Settings
 from rota.server.stored_records import entries_of
 from rota.spec import PROFILES, BrokerConfig, Node
-from rota.virtual import VirtualLoop
+from rota.virtual import TimeStandsStill, VirtualLoop
 from rota.wire import advertised, api
 from rota.wire.records import Record, encode_batch
 
@@ -38,6 +38,18 @@ PORT = 9092
 
 LATE = 0.02
 """Seconds by which timers of the server may be late in virtual time, with what bytes take."""
+
+
+LONGEST = 3600.0
+"""Seconds of virtual time in which any walk is over, long before: plans are silent for some 14 s."""
+
+
+class NotEnded(Exception):
+    """A walk does not end; the message says why. at: the loop's time by then."""
+
+    def __init__(self, why: str, at: float) -> None:
+        super().__init__(why)
+        self.at = at
 
 
 class _SameIds(FirstByName):
@@ -62,7 +74,8 @@ def in_virtual_time(
 
     alone: whether one walk is on it, whose plan may have restarts of its own.
 
-    Errors: RuntimeError for a walk that nothing would ever go on with.
+    Errors: NotEnded for a walk that does not end, since time stands still or goes on too long; RuntimeError
+    for one that nothing would ever go on with.
     """
     loop, random = VirtualLoop(), Random(0)
 
@@ -80,10 +93,16 @@ def in_virtual_time(
     node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
     found.restarts = Restarts(broker.end, partial(broker.again, settings, profile), Span(began, loop.time()))
-    task = loop.run(lambda: loop.create_task(walk(found)))
-    while not task.done():
-        if not loop.onwards():
-            raise RuntimeError(f"the walk waits for nothing; callbacks have raised {loop.failures}")
+    began = loop.time()
+    try:
+        task = loop.run(lambda: loop.create_task(walk(found)))
+        while not task.done():
+            if loop.time() - began > LONGEST:
+                raise NotEnded(f"the walk is not over after {LONGEST:g} s", loop.time())
+            if not loop.onwards():
+                raise RuntimeError(f"the walk waits for nothing; callbacks have raised {loop.failures}")
+    except TimeStandsStill as error:
+        raise NotEnded(str(error), loop.time()) from error
     return task.result()
 
 

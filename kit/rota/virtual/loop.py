@@ -25,6 +25,26 @@ else:
 
 Called = Callable[..., object]
 
+AT_ONE_MOMENT = 20_000
+"""Callbacks that may run while the clock does not move, far more than any walk has at one."""
+
+
+class TimeStandsStill(Exception):
+    """What is called at one moment makes something else due at the same moment, again and again."""
+
+    def __init__(self, now: float, called: object) -> None:
+        super().__init__(
+            f"virtual time stands still: {AT_ONE_MOMENT} callbacks ran at {now:g} s, last {_named(called)}"
+        )
+
+
+def _named(called: object) -> str:
+    """What is called, in a word: a task by its coroutine, a bound method by its class."""
+    task = getattr(called, "__self__", None)
+    if isinstance(task, asyncio.Task):
+        called = task.get_coro()
+    return str(getattr(called, "__qualname__", None) or type(called).__qualname__)
+
 
 class VirtualLoop(AnyLoop):  # type: ignore[misc]  # see AnyLoop
     """As much of a loop as a server needs. failures: what callbacks have raised."""
@@ -36,6 +56,7 @@ class VirtualLoop(AnyLoop):  # type: ignore[misc]  # see AnyLoop
         self._later: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._order = count()
         self._factory: Callable[[], Connection] | None = None
+        self._moment, self._ran = self._now, 0
 
     def time(self) -> float:
         """Seconds, since some moment."""
@@ -118,15 +139,22 @@ class VirtualLoop(AnyLoop):  # type: ignore[misc]  # see AnyLoop
         return task.result()
 
     def settle(self) -> None:
-        """Run what is ready, and what that makes ready, at this instant."""
+        """Run what is ready, and what that makes ready, at this instant. Errors: TimeStandsStill."""
         asyncio._set_running_loop(self)
         try:
             while self._ready:
                 handle = self._ready.popleft()
                 if not handle.cancelled():
+                    self._counted(handle)
                     handle._run()
         finally:
             asyncio._set_running_loop(None)
+
+    def _counted(self, handle: asyncio.Handle) -> None:
+        """One more runs at this moment."""
+        self._moment, self._ran = self._now, self._ran + 1 if self._moment == self._now else 1
+        if self._ran > AT_ONE_MOMENT:
+            raise TimeStandsStill(self._now, handle._callback)  # type: ignore[attr-defined]
 
     def advance(self, seconds: float) -> None:
         """Move the clock, stopping wherever something is due."""
