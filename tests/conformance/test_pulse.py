@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -15,13 +16,15 @@ from rota.conformance import runner
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.dialogues.script import Level
 from rota.conformance.dialogues.waits import SLOW
 from rota.conformance.pulse import BEAT, MISSED, Pulse
-from rota.conformance.results import CaseResult, Ending, Verdict
+from rota.conformance.results import CaseResult, Ending, KnownFailure, Verdict
 from rota.conformance.runner import Options, perform, play_all
 from rota.conformance.steps.group_formation import lead
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.target import Target
+from rota.server import running
 
 
 class Machine:
@@ -240,6 +243,59 @@ def test_a_newcomer_that_the_leader_overtakes_is_no_failure_of_the_target(
     ((_, result),) = perform([script], slow, Options(seed=1, patience=2.0), {})
     assert (result.ending, result.late) == (ending, False)
     assert len(starts) >= 2
+
+
+@pytest.mark.parametrize(
+    ("deviates", "level", "known", "verdict", "number"),
+    [
+        (1, Level.MUST, False, Verdict.PASS, 2),
+        (2, Level.MUST, False, Verdict.FAIL, 2),
+        (1, Level.INFO, False, Verdict.NOTED, 1),
+        (1, Level.MUST, True, Verdict.FAIL, 1),
+    ],
+)
+def test_what_fails_among_many_on_one_target_is_looked_at_among_few(
+    deviates: int, level: Level, known: bool, verdict: Verdict, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests on different connections overtake each other there; that it failed once is said."""
+    plays: list[Dialogue] = []
+
+    def play(d: Dialogue) -> None:
+        plays.append(d)
+        if len(plays) <= deviates:
+            raise Deviation("one thing", "another")
+
+    monkeypatch.setattr(runner, "Pulse", AtEase)
+    (case,) = select(all_cases(), ["heartbeat.alive.stable"])
+    case = replace(case, play=play, level=level)
+    options = Options(seed=1, known={case.id: KnownFailure(case.id)} if known else {})
+    with (
+        running({"group.initial.rebalance.delay.ms": 100}) as address,
+        closing(parse_target(address)) as target,
+    ):
+        (result,) = play_all([case], target, options, {})
+    assert (result.deviation, len(plays)) == (verdict, number)
+    told = "failed when it was played with many others at a time: expected one thing, got another"
+    assert result.because == (told if verdict is Verdict.PASS else "")
+
+
+def test_where_much_fails_it_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "Pulse", AtEase)
+    monkeypatch.setattr(runner, "DOUBTS", 3)
+    plays: Counter[str] = Counter()
+
+    def deviate(d: Dialogue) -> None:
+        plays[d.group_id.partition("-again")[0]] += 1
+        raise Deviation("one thing", "another")
+
+    cases = [replace(case, play=deviate, level=Level.MUST) for case in select(all_cases(), ["heartbeat"])[:8]]
+    with (
+        running({"group.initial.rebalance.delay.ms": 100}) as address,
+        closing(parse_target(address)) as target,
+    ):
+        verdicts = [result.verdict for result in play_all(cases, target, Options(seed=1), {})]
+    assert verdicts == [Verdict.FAIL] * len(cases)
+    assert sorted(plays.values()) == [1] * 5 + [2] * 3
 
 
 def test_a_restart_that_comes_after_the_initial_delay_is_held_against_nobody(

@@ -20,7 +20,7 @@ from rota.conformance.dialogues.failures import (
     Undecidable,
 )
 from rota.conformance.dialogues.negotiation import GROUP_APIS, Unreadable
-from rota.conformance.dialogues.script import Case, Script
+from rota.conformance.dialogues.script import Case, Level, Script
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
 from rota.conformance.order import in_order
@@ -52,6 +52,9 @@ PLAYS = 3
 
 BUSY_SECONDS = 10.0
 """So long a machine counts as busy on which nobody had time."""
+
+DOUBTS = 20
+"""Failures on a target that many use at a time which are looked at again; one that fails more often fails."""
 
 MANY = 16
 """Where a dialogue was out of time, this many times fewer are played at a time than before."""
@@ -172,14 +175,15 @@ def perform(
     """The results, each as soon as it is there.
 
     They begin as `in_order` says. What was out of time, with that many others at a time, is played again when
-    these are over, with few. Once `options.stop` is set, what was over already is given, and
-    KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`; what was over and is
-    found out afterwards is given twice. Errors: Gone, when all is given that there is.
+    these are over, with few, and so is what fails on a target that otherwise does what it should. Once
+    `options.stop` is set, what was over already is given, and KeyboardInterrupt raised. Where a target dies
+    that dialogues share, see `rounds`; what was over and is found out afterwards is given twice.
+    Errors: Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     aftermath = Aftermath(2 * target.parallel, options.stop)
     player = _Player(target, options, unreadable, aftermath, Pulse(), watch)
-    few = replace(target, parallel=max(target.parallel // MANY, 1))
+    few = replace(target, parallel=max(target.parallel // MANY, min(target.parallel, 4)))
     postponed: dict[str, tuple[S, DialogueResult]] = {}
 
     def group(script: S, more: str = "") -> str:
@@ -204,7 +208,7 @@ def perform(
     try:
         ordered = in_order(scripts, target, options.seed)
         for script, result in rounds(ordered, target, lambda script: player.play(script, group(script))):
-            if result.late:
+            if result.late or (len(postponed) < DOUBTS and _is_doubtful(script, result, target, options)):
                 postponed[script.id] = script, result
             else:
                 yield script, result
@@ -212,14 +216,28 @@ def perform(
         for script, result in rounds(
             again, few, lambda script: player.again(script, group(script, "-again"))
         ):
-            postponed.pop(script.id, None)
-            yield script, result
+            _, before = postponed.pop(script.id, (script, result))
+            yield script, _with_what_was_before(result, before)
     except (KeyboardInterrupt, Gone):
         yield from ((script, _settled(result)) for script, result in postponed.values())
         raise
     finally:
         aftermath.close()
         player.pulse.close()
+
+
+def _is_doubtful(script: Script, result: DialogueResult, target: Target, options: Options) -> bool:
+    """Whether it failed where many are played on one target, of which nothing of the kind is known."""
+    expected = not isinstance(script, Case) or script.level is Level.INFO or script.id in options.known
+    return result.ending in DOUBTFUL and not target.fresh and not expected
+
+
+def _with_what_was_before(result: DialogueResult, before: DialogueResult) -> DialogueResult:
+    """What passes among few and deviated among many says so."""
+    if result.ending is not Ending.FINISHED or before.late or before.ending not in DOUBTFUL:
+        return result
+    seen = before.because or f"expected {before.expected}, got {before.actual}"
+    return replace(result, because=f"failed when it was played with many others at a time: {seen}")
 
 
 def _settled(result: DialogueResult) -> DialogueResult:
