@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.walk_terms import TERMS
-from rota.generate import player
+from rota.generate import player, reach
 from rota.generate.plan import Ask, Plan, read_plan
 from rota.generate.planner import Planner
 from rota.generate.player import Message, Played
@@ -17,6 +17,7 @@ from rota.generate.unread import ENOUGH, Unread, spoken_in
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
 from rota.linearise import History
+from rota.server import running
 from rota.spec import (
     ROTA,
     HeartbeatRequest,
@@ -67,6 +68,35 @@ def test_the_lowest_of_several_is_left_out_with_all_above_it():
 def test_the_first_version_is_never_left_out():
     """There is none below it, and what goes wrong is told as it is."""
     assert heard(*[played((True, "Heartbeat", 0), odd=("Heartbeat",))] * 9) == {}
+
+
+def test_what_is_known_is_shown_by_the_first_walks_and_left_out_of_the_others():
+    unread = Unread({"Heartbeat": 4})
+    plan = Plan(1, 0, (Ask(2, "a", 0, 4, HeartbeatRequest("g", 1, "x")),))
+    asked = [unread.below(plan).steps[0].version for _ in range(ENOUGH + 2)]
+    assert asked == [4] * ENOUGH + [3, 3]
+    assert unread.first == {"Heartbeat": 4}
+
+
+@pytest.mark.parametrize(
+    ("troubles", "found"),
+    [
+        ({}, {}),
+        ({"SyncGroup": {4: "x", 5: "x"}}, {"SyncGroup": 4}),
+        ({"SyncGroup": {3: "x", 5: "x"}}, {"SyncGroup": 5}),  # what is right above it is asked
+        ({"SyncGroup": {3: "x"}}, {}),
+        ({"SyncGroup": dict.fromkeys(range(6), "x")}, {}),  # nothing could be asked instead
+    ],
+)
+def test_a_probe_says_from_which_version_on_nothing_is_read(troubles, found, monkeypatch):
+    monkeypatch.setattr(reach, "unreadable_versions", lambda address, patience: troubles)
+    assert reach._unreadable(("127.0.0.1", 1), {14: (0, 5)}, 1.0) == found
+
+
+def test_rota_reads_what_it_advertises():
+    with running({}) as address:
+        host, _, port = address.rpartition(":")
+        assert reach.reach((host, int(port)), SETTINGS, ROTA, 5.0).unreadable == {}
 
 
 def test_a_plan_asks_by_the_version_below_and_says_so():

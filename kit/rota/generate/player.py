@@ -67,7 +67,8 @@ class Played:
 class Coordinator:
     """Who is asked: how connections are opened, its terms and profile, what it is called (`node`), and how
     late the loop is that plays; looks, whether it may look for what has expired meanwhile; life, of the
-    target; restarts, None where it cannot be restarted.
+    target; restarts, None where it cannot be restarted; unreadable, of an API the first version from which on
+    it cannot read what it advertises, as was seen before the first walk.
     """
 
     open: Open
@@ -78,6 +79,7 @@ class Coordinator:
     looks: bool = False
     life: Life = field(default_factory=Life)
     restarts: Restarts | None = None
+    unreadable: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

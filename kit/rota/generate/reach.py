@@ -44,7 +44,10 @@ def reach(
     if lacking:
         raise Undecidable(f"it has no {' and no '.join(lacking)} that could be asked")
     there = beside(address, node.host, node.port) if node is not None and node.port > 0 else address
-    return Coordinator(to_address(there), terms, profile, Lateness(), node, looks=every is None)
+    unread = _unreadable(there, ranges, patience)
+    return Coordinator(
+        to_address(there), terms, profile, Lateness(), node, looks=every is None, unreadable=unread
+    )
 
 
 def _topics(connection: Connection, versions: Mapping[str, int], patience: float) -> None:
@@ -78,6 +81,20 @@ def _metadata(
     wrong = unreadable_versions(address, patience, ("Metadata",)).get("Metadata", {})
     right = {version for _, version in both_speak(ranges, ("Metadata",))} - set(wrong)
     return {"Metadata": max(right)} if right else {}
+
+
+def _unreadable(
+    address: tuple[str, int], ranges: Mapping[int, tuple[int, int]], patience: float
+) -> dict[str, int]:
+    """Of an API of members the first version from which on it is readable in none, but the very first."""
+    found = {}
+    wrong = unreadable_versions(address, patience)
+    for name, troubles in wrong.items():
+        versions = [version for _, version in both_speak(ranges, (name,))]
+        right = [version for version in versions if version not in troubles]
+        if right and right[-1] != versions[-1]:
+            found[name] = right[-1] + 1
+    return found
 
 
 def _node(connection: Connection, versions: Mapping[str, int], patience: float) -> Node | None:

@@ -152,7 +152,7 @@ async def run(
     to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can be,
     and is not asked again what has ended it.
     """
-    fatal, unread = Fatal(), Unread()
+    fatal, unread = Fatal(), Unread(host.coordinator.unreadable if host.coordinator else None)
 
     async def harmless() -> Plan:
         return fatal.without(await plans())

@@ -7,6 +7,7 @@ times, and never an answer in it, those that follow ask by the version below, an
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rota.generate.cast import Terms
@@ -16,14 +17,19 @@ from rota.generate.requests import SEVERAL_LEAVE, carried
 from rota.spec import LeaveGroupRequest
 
 ENOUGH = 3
-"""Walks in which a version was not answered, and after which it is left out."""
+"""Walks in which a version was not answered, and after which it is left out; as many show a known one."""
 
 
 class Unread:
-    """What walks have shown of versions. first: of an API the first version that is left out."""
+    """What walks have shown of versions. first: of an API the first version that is left out.
 
-    def __init__(self) -> None:
+    known: the same, as a probe has found it. The first walks ask in these versions all the same, so that what
+    comes of that is told; the others need not learn it.
+    """
+
+    def __init__(self, known: Mapping[str, int] | None = None) -> None:
         self.first: dict[str, int] = {}
+        self._known, self._plans = known or {}, 0
         self._answered: dict[str, int] = {}
         self._failed: Counter[tuple[str, int]] = Counter()
 
@@ -47,6 +53,9 @@ class Unread:
 
     def below(self, plan: Plan) -> Plan:
         """The plan without these versions."""
+        self._plans += 1
+        if self._plans > ENOUGH:
+            self.first = {**self._known, **self.first}
         left_out = {**dict(plan.below), **self.first}
         steps = tuple(found for step in plan.steps if (found := _below(step, left_out)) is not None)
         return replace(plan, steps=steps, below=tuple(sorted(left_out.items())))
