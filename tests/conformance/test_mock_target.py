@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,21 @@ def test_walks_find_its_coordinator_though_it_answers_a_new_metadata_wrongly() -
     finally:
         running.stop()
     assert found.terms.spoken("JoinGroup")
+
+
+@pytest.mark.parametrize(
+    ("looked_up", "package"),
+    [("mock._LOOKED_UP", False), ("()", True), ("mock._LOOKED_UP[:2]", True)],
+)
+def test_it_starts_without_the_package_around_it_and_with_it_where_it_has_to(
+    looked_up: str, package: bool
+) -> None:
+    """What the extension looks up in its package may be more, or other, in another version."""
+    lines = (
+        "import sys",
+        "from rota.conformance.targets import librdkafka_mock as mock",
+        f"mock._LOOKED_UP = {looked_up}",
+        "print(bool(mock.start()[2]), hasattr(sys.modules['confluent_kafka'], 'Consumer'))",
+    )
+    ran = subprocess.run((sys.executable, "-c", "; ".join(lines)), capture_output=True, text=True, timeout=60)
+    assert (ran.stdout.split(), ran.returncode) == (["True", str(package)], 0), ran.stderr

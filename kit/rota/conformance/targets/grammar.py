@@ -110,4 +110,4 @@ def _addresses_nearly(text: str) -> list[str]:
 
 
 def _start_mock(_settings: Mapping[str, int]) -> Started:
-    return that_says_where((sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"))
+    return that_says_where((sys.executable, "-P", librdkafka_mock.__file__))
