@@ -24,6 +24,7 @@ from rota.conformance.runner import Options, perform, play_all
 from rota.conformance.steps.group_formation import lead
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.target import Target
+from rota.report.text import _failed_at_first
 from rota.server import running
 
 
@@ -277,6 +278,8 @@ def test_what_fails_among_many_on_one_target_is_looked_at_among_few(
     assert (result.deviation, len(plays)) == (verdict, number)
     told = "failed when it was played with many others at a time: expected one thing, got another"
     assert result.because == (told if verdict is Verdict.PASS else "")
+    seen = "".join(_failed_at_first([result]))
+    assert (case.id in seen) == (verdict is Verdict.PASS)
 
 
 def test_where_much_fails_it_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,7 @@ class TextReport(Collected):
         if finished.causes:
             yield wrapped("causes: ", causes_in_a_line(finished))
         yield from known_lines(self.results)
+        yield from _failed_at_first(self.results)
         yield from _not_judged(finished)
         if broken := broken_rules(self.results):
             yield wrapped("broken rules: ", ", ".join(broken))
@@ -235,7 +236,7 @@ def _one_line(result: CaseResult) -> str:
     """The case and its verdict, and why: cut to the width where everything is said later, else below."""
     verdict = coloured(f"{result.verdict.value:<11}", COLOURED[result.verdict])
     line = f"{verdict} {result.case.id:<{_ids()}} {result.seconds:5.1f} s"
-    if result.verdict is Verdict.PASS:
+    if result.verdict is Verdict.PASS and not result.because:
         return line
     why = result.because or result.actual
     if result.verdict is Verdict.KNOWN and result.known is not None:
@@ -251,6 +252,12 @@ def _one_line(result: CaseResult) -> str:
 def _ids() -> int:
     """Columns of the ids of cases."""
     return min(48, width() - 21)
+
+
+def _failed_at_first(results: Sequence[CaseResult]) -> Iterator[str]:
+    """What passed with few beside it and had failed with many."""
+    if found := [result.case.id for result in results if result.verdict is Verdict.PASS and result.because]:
+        yield wrapped("failed at first: ", f"{', '.join(found)}; passed with few others at a time")
 
 
 def _not_judged(finished: RunFinished) -> Iterator[str]:
