@@ -182,6 +182,22 @@ def test_a_target_that_dies_of_a_failure_that_was_kept_is_told_again(walked, tmp
     assert json.loads(path.read_text())["rule"] == LIVES
 
 
+def test_a_target_that_does_not_start_again_is_no_fault_of_ours(walked, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (failure,) = walked.failures
+    path = path_of(Path("rota-out"), failure.walked.id)
+    path.parent.mkdir(parents=True)
+    path.write_text(saved_text(failure, "t", "kafka-4.x", {"group.initial.rebalance.delay.ms": 0}))
+
+    async def never(host):
+        return None
+
+    monkeypatch.setattr(Host, "again", never)
+    arguments = ["conform", "--target", TARGET, "--replay", failure.walked.id, "--quiet"]
+    assert run_command(lambda: main(arguments, standalone_mode=False)) == 3
+    assert "died, and it does not start again; start it by hand" in capsys.readouterr().err
+
+
 def joining(number, *names, member_id="", session_ms=6000):
     """Somebody joins with these protocols."""
     lists = tuple(ProtocolMetadata(name, b"x") for name in names)

@@ -28,6 +28,7 @@ from rota.generate.as_case import NotACase, case_text
 from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
 from rota.generate.host import UNREACHED, Host
+from rota.generate.life import Died
 from rota.generate.reach import reach
 from rota.generate.run import Failure, Tally, replayed, run
 from rota.generate.saved import NotSaved, Saved, case_path_of, path_of, read_saved, saved_text
@@ -171,6 +172,9 @@ class Asked:
             raise UsageError(f"target {name} does not start: {error}; {error.remedy}", UNDECIDED) from error
         except UNREACHED as error:
             raise UsageError(f"{name}: {error}; see what runs there", UNDECIDED) from error
+        except Died as died:
+            words = f"target {name} died, and {died}; start it by hand, or try again on a machine at ease"
+            raise UsageError(words, UNDECIDED) from died
         finally:
             host.stop()
 
