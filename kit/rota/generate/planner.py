@@ -15,6 +15,7 @@ from random import Random
 from rota.generate.cast import Cast, Client, Terms, reference
 from rota.generate.moves import Moves
 from rota.generate.plan import Ask, Break, Plan, Restart, Silence, Step
+from rota.generate.settings import set_otherwise
 from rota.generate.simulated import Pair, Simulated
 from rota.linearise.asked import OLDER
 from rota.spec import Call, Node, Profile
@@ -42,6 +43,9 @@ TAKES_MS = 5
 
 RESTARTED = 0.4
 """The part of plans in which the coordinator is killed once, where it can be."""
+
+SET_OTHERWISE = 0.5
+"""The part of these that start it with other settings, where it can be set."""
 
 ALONE = 0.3
 """The part of plans that begin with offsets of a group that nobody is in, as of a tool."""
@@ -84,6 +88,7 @@ class _Drawing:
     ) -> None:
         self._seed, self._number, self._reached = seed, number, reached
         self._rng = Random(f"{seed}/{number}")
+        self._chance = Random(f"{seed}/{number}/settings")  # of its own: what has no settings draws the same
         self._terms = terms
         self._cast = Cast(self._rng, terms)
         self._simulated = Simulated(terms.config, profile, terms.looks_every_ms)
@@ -241,8 +246,9 @@ class _Drawing:
             client.line, client.waits = self._cast.connected(), set()
         self._open.clear()
         self._silence(QUIET)
-        self._steps.append(Restart(KILL))
-        self._simulated.restart()
+        others = self._terms.other_settings if self._chance.random() < SET_OTHERWISE else {}
+        self._steps.append(Restart(KILL, tuple(others.items())))
+        self._simulated.restart(set_otherwise(self._terms.config, others))
         self._count(self._simulated)
         for name in ("DescribeGroups", "OffsetFetch"):
             self._ask(self._moves.made(name, self._cast.operator))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rota.conformance.dialogues.broker_settings import (
     INITIAL_DELAY,
@@ -54,3 +55,8 @@ def broker_config(settings: Mapping[str, int]) -> BrokerConfig:
         offset_metadata_max_bytes=known[MAX_METADATA],
         offsets_retention_ms=known[RETENTION] * 60_000,
     )
+
+
+def set_otherwise(config: BrokerConfig, others: Mapping[str, int]) -> BrokerConfig:
+    """The settings of a target that is started again with some of `OTHERS`."""
+    return replace(config, group_max_size=others.get(MAX_SIZE, config.group_max_size))
