@@ -448,6 +448,16 @@ def test_the_cause_of_a_night_is_named(name: str) -> None:
     assert causes(NIGHTS[name]())[-1] == name.partition("/")[0]
 
 
+@pytest.mark.parametrize("name", NIGHTS)
+def test_it_is_where_no_line_says_who_has_joined(name: str) -> None:
+    """Kafka 3 tells a newcomer at INFO by the reason of the rebalance alone, but for a static one and for the
+    state in which it was given its id."""
+    made = NIGHTS[name]()
+    told = (one.kind is Kind.JOINED and not one.instance and one.state != "Empty" for one in made.events)
+    made.events = [one for one, is_told in zip(made.events, told, strict=True) if not is_told]
+    assert causes(made)[-1] == name.partition("/")[0]
+
+
 def test_every_cause_has_a_night_and_a_neighbour() -> None:
     shown = {name.partition("/")[0] for name in NIGHTS}
     assert shown == {one.name for one in CAUSES} | {UNKNOWN.name}
