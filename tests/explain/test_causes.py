@@ -281,6 +281,11 @@ def moved() -> Night:
     return found.prepare(0.5, 4, "", partition=7).settle(2, 5, 2)
 
 
+@night("broker-away")
+def away() -> Night:
+    return Night().say(0, Kind.FAILED, A, data={"cut": True}).settle(1, 2, 1)
+
+
 @night("lost-client/after a move")
 def lost_after_a_move() -> Night:
     found = Night().say(0, Kind.LOADED, generation=4, data={"members": 2, "partition": 7})

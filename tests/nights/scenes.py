@@ -257,6 +257,7 @@ def id_never_used(scene: Scene) -> None:
 
 @night(
     "coordinator-moved",
+    "broker-away",
     less=GOES
     | COMES
     | frozenset({"leader-rejoined", "metadata-changed", "lost-client", "sessions-together"}),

@@ -161,6 +161,16 @@ CAUSES: tuple[Cause, ...] = (
                     "weakness.refused-after-a-move", "weakness.sync-while-loading-is-fatal"),
     ),
     Cause(
+        "broker-away", "The broker was away", needs(Sign.CUT_OFF),
+        "the broker ended the connection of {who}, whose session ran out before it was heard of again: the "
+        "broker was started again, or was cut off",
+        "timers.session-expired",
+        (("", "see why the broker went: a restart, a crash, a host that is gone"),
+         ("session.timeout.ms", "longer than the coordinator is away when a broker restarts")),
+        unseen="whether the client would have been in time otherwise",
+        weaknesses=("weakness.taken-for-dead-and-consuming",),
+    ),
+    Cause(
         "paused-process", "Paused process", needs(Sign.HEARD_AFTER),
         "{who} was silent for its session timeout and was heard of again afterwards: paused or cut off, "
         "not dead",

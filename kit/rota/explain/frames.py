@@ -14,6 +14,7 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
 from rota.history import Event, Kind
+from rota.record.dialogue import BROKER, ended_by
 from rota.wire import WireError
 from rota.wire.consumer import decode_assignment
 
@@ -32,11 +33,13 @@ Told = Iterator[Event]
 @dataclass
 class _Group:
     """What frames told of a group. roster: member → instance id, since when; heard: member → when it sent
-    something last; synced: who has asked for an assignment since then; rebalance_ms: the longest timeout;
-    began: the first sign of the rebalance that goes on."""
+    something last; cut: member → when the broker ended the connection on which that was; synced: who has
+    asked for an assignment since then; rebalance_ms: the longest timeout; began: the first sign of the
+    rebalance that goes on."""
 
     roster: dict[str, str] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
+    cut: dict[str, float] = field(default_factory=dict)
     sessions: dict[str, int] = field(default_factory=dict)
     since: float | None = None
     synced: set[str] = field(default_factory=set)
@@ -53,6 +56,7 @@ class Frames:
     def __init__(self) -> None:
         self._waiting: dict[tuple[int, int], Event] = {}
         self._groups: dict[str, _Group] = {}
+        self._speaks: dict[int, tuple[str, str]] = {}  # connection → group and member, of the last to speak
         self._looked: float | None = None
         self._requests: Mapping[str, Callable[[Event, _Group], Told]] = {
             "JoinGroup": self._joins,
@@ -69,7 +73,7 @@ class Frames:
     @property
     def kept(self) -> int:
         """How much is kept."""
-        return len(self._waiting) + len(self._groups)
+        return len(self._waiting) + len(self._groups) + len(self._speaks)
 
     def told(self, event: Event) -> Told:
         """What a frame tells."""
@@ -80,6 +84,7 @@ class Frames:
             return
         if event.kind is Kind.CLOSED:
             self._waiting = {key: one for key, one in self._waiting.items() if key[0] != number}
+            self._ended(number, event)
             return
         key = (number, int(event.data.get("correlation", -1)))
         if event.kind is Kind.REQUEST:
@@ -97,8 +102,16 @@ class Frames:
         group = self._group(event.group, event.at)
         if event.member and event.at is not None:
             group.heard[event.member] = event.at
+            group.cut.pop(event.member, None)
+            self._speaks[event.data["connection"]] = event.group, event.member
         if api in self._requests:
             yield from self._requests[api](event, group)
+
+    def _ended(self, connection: int, event: Event) -> None:
+        """A connection has ended, and maybe it was the broker that did it to the member who spoke on it."""
+        name, member = self._speaks.pop(connection, ("", ""))
+        if name in self._groups and event.at is not None and ended_by(event.reason) == BROKER:
+            self._groups[name].cut[member] = event.at
 
     def _group(self, name: str, at: float | None) -> _Group:
         group = self._groups.setdefault(name, _Group())
@@ -162,6 +175,7 @@ class Frames:
             group.joined.clear()
             group.left.clear()
             group.heard = {one: at for one, at in group.heard.items() if one in roster}
+            group.cut = {one: at for one, at in group.cut.items() if one in roster}
             group.sessions = {one: ms for one, ms in group.sessions.items() if one in roster}
         generation = fields.get("generation_id")
         yield replace(_as(event, request, Kind.WAS_JOINED, member=member, data=data), generation=generation)
@@ -176,7 +190,10 @@ class Frames:
             silent = group.began - heard
             if session and silent >= session / 1000 * SLACK:
                 words = f"silent for {silent:.1f} s, and its session timeout is {session / 1000:g} s"
-                made = _as(event, request, Kind.FAILED, member=member, instance=instance, reason=words)
+                cut = {"cut": True} if member in group.cut else {}
+                made = _as(
+                    event, request, Kind.FAILED, member=member, instance=instance, reason=words, data=cut
+                )
                 yield replace(made, at=group.began)
             elif member not in group.synced and group.rebalance_ms and _lasted(group):
                 words = f"it did not send SyncGroup within {group.rebalance_ms / 1000:g} s"
@@ -222,6 +239,7 @@ class Frames:
         self._waiting = {
             key: one for key, one in self._waiting.items() if one.at is None or now - one.at < FORGOTTEN
         }
+        self._speaks = {key: one for key, one in self._speaks.items() if one[0] in self._groups}
 
 
 def _lasted(group: _Group) -> bool:

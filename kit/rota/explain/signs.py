@@ -30,6 +30,8 @@ class Sign(StrEnum):
     """The session of a member ran out."""
     TOGETHER = "sessions-together"
     """Members whose sessions ran out within seconds, the most of them."""
+    CUT_OFF = "cut-off"
+    """The broker had ended the connection of a member whose session ran out afterwards."""
     HEARD_AFTER = "heard-after"
     """A member was heard of again, as itself, after its session had run out."""
     INSTANCE_BACK = "instance-back"
@@ -218,6 +220,8 @@ class Seen:
             return
         again = self._is_over(event.member)  # told by another source too
         yield Sign.SESSION_OVER
+        if event.data.get("cut"):
+            yield Sign.CUT_OFF
         if event.instance:
             self._instances_over.add(event.instance)
         yield from self._gone(event.member)
