@@ -28,7 +28,7 @@ from rota.oracle.shadow import Shadow
 from rota.oracle.translate import spec_timer
 from rota.spec import PROFILES
 from rota.validate.account import Account
-from rota.validate.terms import Terms
+from rota.validate.terms import Terms, looks_every
 
 WALKS = 200
 """Of a seed, that are played until a bug has shown often enough."""
@@ -91,7 +91,13 @@ class Recording:
 
     def judged(self, grounds: Grounds, fresh: bool) -> Account:
         """What `rota validate` says of it."""
-        terms = Terms(PROFILES[grounds.profile], broker_config(grounds.settings), fresh=fresh)
+        terms = Terms(
+            PROFILES[grounds.profile],
+            broker_config(grounds.settings),
+            fresh=fresh,
+            durable=True,
+            looks_every=looks_every(grounds.settings),
+        )
         return judged(frames_of(self.played), terms)
 
 

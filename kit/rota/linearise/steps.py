@@ -82,8 +82,11 @@ class Steps:
         self._known: dict[Hashable, Known] = {}
         self._expiring: dict[Hashable, tuple[int, str] | None] = {}
 
-    def anew(self, config: BrokerConfig | None, started: Span, lost: Iterable[int]) -> Steps:
-        """The same of a coordinator that was started then. config: what it is set to, None: as before."""
+    def anew(self, config: BrokerConfig | None, started: Span | None, lost: Iterable[int]) -> Steps:
+        """The same of a coordinator that was started then, None: nobody knows when.
+
+        config: what it is set to, None: as before.
+        """
         other = self.copied()
         other.lost.update(lost)
         if self.looking is not None:
