@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.nights import START, member
+from harness.nights import START, Night, member
 from rota.explain.diagnosis import Diagnosis
 from rota.explain.frames import Frames
 from rota.explain.worst import Explained, Explainer, Wanted
@@ -186,6 +186,31 @@ def test_whose_connection_the_broker_had_ended_was_not_paused(by: str, cause: st
     recording.beat(31.7, A, "REBALANCE_IN_PROGRESS").join(31.8, A, 3, [A, C], 0.8)
     recording.sync(32.7, A, 3, 0, 1).sync(32.7, C, 3, 2, 3)
     assert recording.last().cause.name == cause
+
+
+def test_who_is_not_known_any_more_when_others_join_was_gone_before() -> None:
+    """As after a restart of the broker: B is refused while A, who was, too, is the first to join again."""
+    recording = Recording().two().beat(20, B).beat(20, A).end(21, B, "broker").end(21, A, "broker")
+    recording.beat(40, A, "UNKNOWN_MEMBER_ID").join(40.1, C, 3, [C], 2).beat(41, B, "UNKNOWN_MEMBER_ID")
+    assert recording.sync(42.5, C, 3, 0, 1, 2, 3).last().cause.name == "broker-away"
+
+
+def test_who_asks_for_its_assignment_before_the_leader_has_its_answer_has_asked() -> None:
+    """What it did afterwards was not to join again."""
+    recording = Recording().join(0, A, 1, [A, B], 3).join(0.1, B, 1, [A, B], 2.7)
+    recording.sync(2.9, B, 1, 2, 3).sync(3.1, A, 1, 0, 1)
+    for second in range(4, 125):
+        recording.beat(second, B, "NONE" if second < 65 else "REBALANCE_IN_PROGRESS")
+    recording.beat(65, A, "REBALANCE_IN_PROGRESS").join(65.2, A, 2, [A], 60).sync(125.3, A, 2, 0, 1, 2, 3)
+    assert recording.last().cause.name == "not-rejoined"
+
+
+def test_what_frames_tell_when_a_broker_s_log_has_told_the_end_belongs_to_what_has_ended() -> None:
+    """The broker says that the join phase is over before the leader has its list, which shows who is gone."""
+    recording = _silent(10.5).end(21, B, "broker").beat(31.5, B, "UNKNOWN_MEMBER_ID")
+    log = Night().fail(30.4, B, 1, 1, took=0.25)
+    recording.events += log.events
+    assert [one.cause.name for one in recording.explained().incidents][-1] == "broker-away"
 
 
 def test_who_is_heard_of_after_the_broker_had_ended_its_connection_is_there_again() -> None:
