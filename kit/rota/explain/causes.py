@@ -192,7 +192,8 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "static-restart-late", "A static restart that took too long", needs(Sign.INSTANCE_BACK),
-        "the static member {who} {was} back after its session had run out, so its restart cost two rebalances",
+        "the static member {who} {was} back after its session had run out, so its restart cost two "
+        "rebalances",
         "timers.session-expired",
         (LONGER_SESSION,),
     ),
