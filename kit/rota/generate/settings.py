@@ -21,7 +21,7 @@ from rota.conformance.dialogues.broker_settings import (
 )
 from rota.conformance.targets.target import DEFAULTS
 from rota.linearise.consumer.requests import ConsumerTerms
-from rota.spec import BrokerConfig
+from rota.spec import ROTA, BrokerConfig, Profile
 from rota.spec.consumer.context import ConsumerConfig
 from rota.spec.consumer.messages import Topics
 
@@ -71,7 +71,7 @@ def broker_config(settings: Mapping[str, int]) -> BrokerConfig:
     )
 
 
-def consumer_terms(settings: Mapping[str, int], topics: Topics) -> ConsumerTerms:
+def consumer_terms(settings: Mapping[str, int], topics: Topics, profile: Profile) -> ConsumerTerms:
     """What is known of a target as a coordinator of the consumer protocol. topics: that there are at first."""
     known, every = {**DEFAULTS, **settings}, looks_every_ms(settings)
     config = ConsumerConfig(
@@ -80,4 +80,5 @@ def consumer_terms(settings: Mapping[str, int], topics: Topics) -> ConsumerTerms
         known[CONSUMER_INTERVAL],
         known[CONSUMER_MAX_SIZE],
     )
-    return ConsumerTerms(config, topics, looks_every=None if every is None else every / 1000)
+    looks = None if every is None else every / 1000
+    return ConsumerTerms(config, topics, looks_every=looks, refuses=profile.name == ROTA.name)

@@ -93,7 +93,7 @@ def in_virtual_time(
     began = loop.time()
     loop.complete(broker.start())
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
-    consumer = consumer_terms(settings, broker.topics())
+    consumer = consumer_terms(settings, broker.topics(), PROFILES[profile])
     terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings), OTHERS, consumer)
     node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)

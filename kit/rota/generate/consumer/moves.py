@@ -48,6 +48,7 @@ class ConsumerMoves:
     ) -> None:
         self.rng, self.terms, self.cast, self.simulated, self.own = rng, terms, cast, simulated, own
         self.number = 0
+        self.refuses = terms.consumer is not None and terms.consumer.refuses
 
     # -- right ones
     def polite(self, client: ConsumerClient) -> Ask:
@@ -254,6 +255,8 @@ def _assignor(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Be
 
 
 def _blanks(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Beat:
+    if moves.refuses and moves.rng.random() < 0.3:
+        return replace(request, instance_id="i1")
     field = moves.rng.choice(("rack_id", "rack_id", "group_id", "instance_id"))
     return replace(request, **{field: moves.rng.choice(("", " "))})  # type: ignore[arg-type]
 
@@ -263,7 +266,7 @@ def _rack(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Beat:
 
 
 def _regex(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Beat:
-    return replace(request, regex="")
+    return replace(request, regex="rota-walk-[12]" if moves.refuses and moves.rng.random() < 0.5 else "")
 
 
 def _offset(moves: ConsumerMoves, request: Committing, client: ConsumerClient) -> Committing:

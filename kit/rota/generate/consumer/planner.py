@@ -58,7 +58,7 @@ class ConsumerPlanner:
 def _planned_for(terms: ConsumerTerms) -> ConsumerTerms:
     """What plans are drawn for: the ids of topics have no part in them."""
     topics = FrozenMap((name, Topic(name, size)) for name, size in SHARED.items())
-    return ConsumerTerms(terms.config, topics, 0.0, terms.looks_every)
+    return replace(terms, topics=topics, sees_within=0.0)
 
 
 class ConsumerDrawing(Drawing):

@@ -5,6 +5,7 @@ comes between. It goes by the judge's own steps, and of several outcomes takes t
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace as with_fields
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -26,7 +27,7 @@ class ConsumerSimulated:
     """One group with its timers, topics and offsets. now: milliseconds; pairs: as of `Simulated`."""
 
     def __init__(self, terms: ConsumerTerms) -> None:
-        self._steps = ConsumerSteps(replace_seen(terms))
+        self._steps = ConsumerSteps(at_once(terms))
         self.now = 0
         self.state = self._steps.empty()
         self.pairs: list[Pair] = []
@@ -116,6 +117,6 @@ class ConsumerSimulated:
         self._been = self._been or self.group is not None
 
 
-def replace_seen(terms: ConsumerTerms) -> ConsumerTerms:
+def at_once(terms: ConsumerTerms) -> ConsumerTerms:
     """The same, with topics that are seen at once."""
-    return ConsumerTerms(terms.config, terms.topics, 0.0, terms.looks_every)
+    return with_fields(terms, sees_within=0.0)

@@ -64,9 +64,8 @@ def apart(state: ConsumerState, request: Any, version: int) -> Any:
     if isinstance(request, DeleteOffsets):
         if group is None:
             return Committed(ErrorCode.GROUP_ID_NOT_FOUND)
-        if request.topic not in state.topics:
-            each = tuple((request.topic, index, UNKNOWN_TOPIC) for index in request.indexes)
-            return Committed(ErrorCode.NONE, each)
+        if not _partitions(request, state.topics):
+            return Committed(ErrorCode.NONE, _deletions(request, state.topics, ErrorCode.NONE))
     if isinstance(request, ClassicRequest) and request.api == "JoinGroup":
         # Whoever joins says an id that nobody has: without members it is the classic protocol's to refuse.
         if not isinstance(group, ConsumerGroup) or not group.members:
@@ -91,6 +90,11 @@ def spec_request(request: Any, topics: Topics) -> Any:
         return OffsetFetchRequest(request.group_id, request.member_id, request.member_epoch)
     if isinstance(request, DeleteOffsets):
         return OffsetDeleteRequest(request.group_id, request.topic)
+    if isinstance(request, ListGroupsRequest):
+        states, types = (
+            frozenset(one.lower() for one in some) for some in (request.states_filter, request.types_filter)
+        )
+        return ListGroupsRequest(request.group_id, states, types)
     return request
 
 
@@ -104,8 +108,7 @@ def told(request: Any, step: Step | None, state: ConsumerState) -> Any:
     if isinstance(request, Commit):
         return Committed(ErrorCode.NONE, _outcomes(request, state.topics, message.error_code))
     if isinstance(request, DeleteOffsets):
-        code = message.error_code.value
-        return Committed(ErrorCode.NONE, tuple((request.topic, index, code) for index in request.indexes))
+        return Committed(ErrorCode.NONE, _deletions(request, state.topics, message.error_code))
     if isinstance(request, Fetch):
         if message.error_code is not ErrorCode.NONE:
             return Fetched(message.error_code)
@@ -122,6 +125,21 @@ def _outcomes(request: Commit, topics: Topics, error: ErrorCode) -> tuple[tuple[
     )
 
 
+def _partitions(request: DeleteOffsets, topics: Topics) -> tuple[int, ...]:
+    """Those that there are."""
+    size = topics[request.topic].partitions if request.topic in topics else 0
+    return tuple(index for index in request.indexes if 0 <= index < size)
+
+
+def _deletions(
+    request: DeleteOffsets, topics: Topics, error: ErrorCode
+) -> tuple[tuple[str, int, int], ...]:
+    there = _partitions(request, topics)
+    return tuple(
+        (request.topic, index, error.value if index in there else UNKNOWN_TOPIC) for index in request.indexes
+    )
+
+
 def _there(one: Offset, topics: Topics) -> bool:
     """Whether there is such a partition."""
     return one.topic in topics and 0 <= one.index < topics[one.topic].partitions
@@ -135,7 +153,8 @@ def offsets_after(request: Any, step: Step, state: ConsumerState) -> Offsets:
             if _there(one, state.topics):
                 found = found.set((one.topic, one.index), one)
     if isinstance(request, DeleteOffsets) and step.forgets:
-        return found.without(*((request.topic, index) for index in request.indexes))
+        gone = _partitions(request, state.topics)
+        return found.without(*((request.topic, index) for index in gone))
     return FrozenMap() if step.forgets == "" else found
 
 

@@ -23,13 +23,15 @@ class ConsumerTerms:
 
     Parameters: config; topics, that there are at first; sees_within, seconds in which it sees that a topic
     was changed, once that was answered; looks_every, seconds between two looks for groups that nobody uses,
-    None where nobody looks so often.
+    None where nobody looks so often; refuses, whether it refuses static members and regular expressions, as
+    the spec does.
     """
 
     config: ConsumerConfig
     topics: Topics
     sees_within: float = 0.5
     looks_every: float | None = None
+    refuses: bool = False
 
 
 @frozen(order=True)
