@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
@@ -143,6 +143,9 @@ class Stage:
         self._wants = False
         self._asked: list[int] = []
         self._topics = TopicIds()
+        self._consumer = coordinator.terms.consumer
+        if self._consumer is not None and restarts is not None and restarts.topics is not None:
+            self._consumer = replace(self._consumer, topics=restarts.topics)
         self._began = self.last = self._loop.time()
         if coordinator.restarts is not None:
             coordinator.restarts.enter(self)
@@ -303,7 +306,7 @@ class Stage:
         """What was seen until now, of this plan as far as it was begun."""
         coordinator = self._coordinator
         late = coordinator.lateness.since(self._began)
-        consumer = coordinator.terms.consumer if plan.protocol == CONSUMER else None
+        consumer = self._consumer if plan.protocol == CONSUMER else None
         events, unsure = self._topics.known_in(self.events)
         history = History(
             self.group_id,

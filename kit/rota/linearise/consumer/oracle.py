@@ -91,6 +91,7 @@ class Oracle:
 
     def loaded(self, view: View) -> Step:
         """What is armed when a coordinator has read the log."""
+        self._begin(view, "", (True, False))
         step: Step = self.spec.ask("timers.loaded", view.group)
         return step
 
