@@ -93,7 +93,14 @@ class Drawing:
     AT_LAST: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch", "ListGroups")
 
     def __init__(
-        self, rng: Random, plan: Plan, terms: Terms, cast: Any, simulated: Any, moves: Any, reached: Counter[Pair]
+        self,
+        rng: Random,
+        plan: Plan,
+        terms: Terms,
+        cast: Any,
+        simulated: Any,
+        moves: Any,
+        reached: Counter[Pair],
     ) -> None:
         self._rng, self._plan, self._terms, self._reached = rng, plan, terms, reached
         self._cast, self._simulated, self._moves = cast, simulated, moves

@@ -145,7 +145,11 @@ def _agree(wanted: Any, seen: Any, names: Names, taken: Collection[str]) -> Iter
     elif isinstance(wanted, Frozen):
         if type(wanted) is type(seen):
             yield from _each(parts_of(wanted), parts_of(seen), names, taken)
-    elif isinstance(wanted, tuple) and wanted and isinstance(wanted[0], MemberMetadata | DescribedMember | Described):
+    elif (
+        isinstance(wanted, tuple)
+        and wanted
+        and isinstance(wanted[0], MemberMetadata | DescribedMember | Described)
+    ):
         if isinstance(seen, tuple) and len(seen) == len(wanted):
             known_first = sorted(wanted, key=lambda member: is_unknown(member.member_id))
             yield from _in_some_order(known_first, list(seen), names, taken)

@@ -65,9 +65,7 @@ CONSUMERS_NOT_WALKED: Mapping[str, str] = {
 }
 """Slug of a rule of the consumer protocol -> what it takes that walks do not do."""
 
-CONSUMERS_IN_REACH = {
-    f"{CONSUMER}.{slug}" for slug in CONSUMER_RULES.keys() - CONSUMERS_NOT_WALKED.keys()
-}
+CONSUMERS_IN_REACH = {f"{CONSUMER}.{slug}" for slug in CONSUMER_RULES.keys() - CONSUMERS_NOT_WALKED.keys()}
 
 
 @dataclass(frozen=True)

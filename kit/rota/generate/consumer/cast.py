@@ -103,5 +103,3 @@ class ConsumerCast:
         elif reply.error_code is ErrorCode.NONE:
             asker.joined = True
         asker.told = told(asker.by, self.answers)
-
-

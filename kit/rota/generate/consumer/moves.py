@@ -122,9 +122,7 @@ class ConsumerMoves:
 def _join(moves: ConsumerMoves, client: ConsumerClient) -> Beat:
     given = moves.rng.random() < 0.1 and bool(moves.terms.spoken("ConsumerGroupHeartbeat", 0, 0))
     name = "" if given else f"{client.name}{client.times + 1}"
-    return Beat(
-        name, (), "zero", 0, client.timeout_ms, client.names, "nothing", client.assignor
-    )
+    return Beat(name, (), "zero", 0, client.timeout_ms, client.names, "nothing", client.assignor)
 
 
 def _partial(moves: ConsumerMoves, client: ConsumerClient) -> Beat:
@@ -314,4 +312,3 @@ _CHANGES: Mapping[type, tuple[Change, ...]] = {
     Listing: (_filters,),
     Looking: (_no_group,),
 }
-

@@ -70,10 +70,12 @@ class ConsumerSimulated:
         spec, request = self._steps.spec, call.request
         found: list[str] = []
         asked = ConsumerCall(request, call.version, "", call.fresh_id, topics=self.state.topics)  # type: ignore[arg-type]
-        for slug in spec.handlers.get(type(request).__name__, ()):
+        slugs = spec.handlers.get(type(request).__name__, ("",))
+        for slug in slugs[:-1]:
             with suppress(Exception):  # a rule may rest on those that are tried before it
                 if spec.rules[slug].function(spec, self.state.group, asked):
                     found.append(PREFIX + slug)
+        found.append(PREFIX + slugs[-1])  # the last one fits whatever comes to it
         return [(f"{found[0]} before {other}", self.state.name) for other in found[1:]]
 
     @property

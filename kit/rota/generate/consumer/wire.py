@@ -255,7 +255,9 @@ def _read_fetched(request: Fetch, body: Body) -> Fetched:
     told = body["groups"][0] if "groups" in body else body
     code = told.get("error_code", 0)
     each = {
-        (topic["name"], one["partition_index"]): one for topic in told["topics"] for one in topic["partitions"]
+        (topic["name"], one["partition_index"]): one
+        for topic in told["topics"]
+        for one in topic["partitions"]
     }
     code = code or next((one["error_code"] for one in each.values() if one["error_code"]), 0)
     if code:

@@ -131,9 +131,7 @@ def _partitions(request: DeleteOffsets, topics: Topics) -> tuple[int, ...]:
     return tuple(index for index in request.indexes if 0 <= index < size)
 
 
-def _deletions(
-    request: DeleteOffsets, topics: Topics, error: ErrorCode
-) -> tuple[tuple[str, int, int], ...]:
+def _deletions(request: DeleteOffsets, topics: Topics, error: ErrorCode) -> tuple[tuple[str, int, int], ...]:
     there = _partitions(request, topics)
     return tuple(
         (request.topic, index, error.value if index in there else UNKNOWN_TOPIC) for index in request.indexes

@@ -115,9 +115,7 @@ class ConsumerSteps:
         joins = isinstance(asked, ConsumerGroupHeartbeatRequest) and asked.member_epoch == JOIN_EPOCH
         return joins and not asked.member_id and call.version == 0
 
-    def take(
-        self, state: ConsumerState, number: int, call: Any, span: Span, veil: float
-    ) -> Iterator[Taken]:
+    def take(self, state: ConsumerState, number: int, call: Any, span: Span, veil: float) -> Iterator[Taken]:
         """A request has its turn. veil: how long readers may see the group as it was before."""
         rest = replace(state, pending=state.pending - {number})
         request = call.request
@@ -190,7 +188,9 @@ class ConsumerSteps:
         step, due = one.step, dict(state.armed)
         for effect in step.timers:
             timer = effect.timer if isinstance(effect, Arm) else Timer(effect.name, effect.member_id)
-            for known in [each for each in due if (each.name, each.member_id) == (timer.name, timer.member_id)]:
+            for known in [
+                each for each in due if (each.name, each.member_id) == (timer.name, timer.member_id)
+            ]:
                 del due[known]
             if isinstance(effect, Arm):
                 delay = effect.delay_ms / 1000
@@ -241,9 +241,7 @@ class ConsumerSteps:
             topics.pop(first.name, None)
             offsets = without_topic(offsets, first.name)
         seen: Topics = FrozenMap(topics)
-        return replace(
-            state, topics=seen, coming=tuple(rest), now=replace(state.now, offsets=offsets)
-        )
+        return replace(state, topics=seen, coming=tuple(rest), now=replace(state.now, offsets=offsets))
 
     # -- time, and the log
     def fire(self, state: ConsumerState, timer: Timer, span: Span) -> Iterator[Taken]:
