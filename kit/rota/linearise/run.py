@@ -15,8 +15,8 @@ from typing import Any
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements
-from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
 from rota.linearise.consumer.steps import ConsumerSteps
+from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
 from rota.linearise.looks import Looks

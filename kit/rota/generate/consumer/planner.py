@@ -15,7 +15,7 @@ from rota.generate.consumer.moves import ConsumerMoves
 from rota.generate.consumer.planned import GROUP, Beat, Changing
 from rota.generate.consumer.simulated import ConsumerSimulated
 from rota.generate.plan import CONSUMER, Ask, Plan
-from rota.generate.planner import QUIET, Drawing
+from rota.generate.planner import Drawing
 from rota.generate.simulated import Pair
 from rota.kernel import FrozenMap
 from rota.linearise.consumer.requests import ConsumerTerms

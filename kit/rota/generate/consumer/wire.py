@@ -9,8 +9,8 @@ from uuid import UUID
 from rota.linearise.consumer.requests import (
     CREATED,
     GROWN,
-    ChangeTopic,
     Changed,
+    ChangeTopic,
     Commit,
     Committed,
     DeleteOffsets,

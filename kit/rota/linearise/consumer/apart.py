@@ -12,8 +12,8 @@ from typing import Any
 from rota.kernel import FrozenMap
 from rota.linearise.answers import AnyAnswer
 from rota.linearise.consumer.requests import (
-    ChangeTopic,
     Changed,
+    ChangeTopic,
     Commit,
     Committed,
     DeleteOffsets,
