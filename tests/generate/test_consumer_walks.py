@@ -1,4 +1,4 @@
-"""Walks of groups by the consumer protocol: plans from the seed alone, rota's server passes, bugs are found."""
+"""Walks of groups by the consumer protocol: plans come from the seed alone, rota passes, bugs are found."""
 
 from __future__ import annotations
 
@@ -184,5 +184,5 @@ def test_planted_bugs_are_found(ground, name):
 def test_a_walk_is_not_written_as_a_case(drawn):
     """Cases of the consumer protocol have steps of their own: it is said what to do instead."""
     plan: Plan = drawn[0][0]
-    with pytest.raises(NotACase, match="steps.consumer"):
+    with pytest.raises(NotACase, match=r"steps\.consumer"):
         case_text(Saved(plan, SETTINGS, "consumer.leave.member", ()), "rota")

@@ -72,7 +72,7 @@ def broker_config(settings: Mapping[str, int]) -> BrokerConfig:
 
 
 def consumer_terms(settings: Mapping[str, int], topics: Topics, profile: Profile) -> ConsumerTerms:
-    """What is known of a target as a coordinator of the consumer protocol. topics: that there are at first."""
+    """What is known of a target that serves the consumer protocol. topics: that there are at first."""
     known, every = {**DEFAULTS, **settings}, looks_every_ms(settings)
     config = ConsumerConfig(
         known[CONSUMER_SESSION],

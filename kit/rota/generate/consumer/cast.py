@@ -45,7 +45,7 @@ class ConsumerClient:
     waits: set[int] = field(default_factory=set)
     joined: bool = False
     times: int = 0
-    told: Told = Told()
+    told: Told = field(default_factory=Told)
 
     def begins(self, number: int, given: bool) -> None:
         """It joins, under an id of its own, or one that it is given in the answer to a request."""

@@ -1,4 +1,4 @@
-"""What can be asked next of a group by the consumer protocol: right requests, and what may be wrong in one."""
+"""What can be asked next of a group by the consumer protocol: what is right, and what may be wrong in it."""
 
 from __future__ import annotations
 
@@ -68,6 +68,11 @@ class ConsumerMoves:
             if changes:
                 changed = self.rng.choice(changes)(self, ask.request, client)
                 ask = replace(ask, request=changed)
+        request: Any = ask.request
+        if isinstance(request, Beat) and not request.member_id.strip():
+            ask = replace(ask, version=self._version(request))
+        if isinstance(request, Fetching) and request.since != "zero":
+            ask = replace(ask, version=self._version(request))
         return self._sayable(ask)
 
     def made(self, name: str, client: ConsumerClient) -> Ask:
@@ -86,12 +91,12 @@ class ConsumerMoves:
         least = 0
         if isinstance(request, Committing) and request.member_id and self.rng.random() < 0.9:
             least = MEMBER_COMMIT
-        if isinstance(request, Fetching) and request.member_id is not None:
+        if isinstance(request, Fetching) and (request.member_id is not None or request.since != "zero"):
             least = MEMBER_FETCH
         if isinstance(request, Changing) and request.how == CREATED:
             least = 7
         if isinstance(request, Beat):
-            least = 1 if request.member_id and self.rng.random() < 0.85 else 0
+            least = 1 if request.member_id.strip() and self.rng.random() < 0.85 else 0
         spoken = self.terms.spoken(request.api, least) or self.terms.spoken(request.api)
         return spoken[-1] if self.rng.random() < 0.5 else self.rng.choice(spoken)
 
@@ -101,7 +106,7 @@ class ConsumerMoves:
         if isinstance(request, Beat) and request.regex is not None and ask.version < 1:
             request = replace(request, regex=None)
         if isinstance(request, Fetching) and ask.version < MEMBER_FETCH:
-            request = replace(request, member_id=None)
+            request = replace(request, member_id=None, by=(), since="zero", ahead=-1)
         if isinstance(request, Leaving) and ask.version < 3:
             request = replace(request, member_ids=request.member_ids[:1] or (STRANGER,))
         if isinstance(request, Listing):
@@ -156,7 +161,7 @@ def _commit(moves: ConsumerMoves, client: ConsumerClient) -> Committing:
 
 
 def _fetch(moves: ConsumerMoves, client: ConsumerClient) -> Fetching:
-    return Fetching(moves.partitions(), client.member_id, client.by)
+    return Fetching(moves.partitions(), client.member_id, client.by, "told", 0)
 
 
 def _fetch_all(moves: ConsumerMoves, client: ConsumerClient) -> Fetching:
@@ -219,7 +224,16 @@ def _other_id(moves: ConsumerMoves, request: Any, client: ConsumerClient) -> Any
 
 
 def _no_id(moves: ConsumerMoves, request: Any, client: ConsumerClient) -> Any:
-    return replace(request, member_id=moves.rng.choice(("", "", " ")))
+    """Of nobody, at any epoch: the oldest version gives an id to who joins without one."""
+    unnamed = replace(request, member_id=moves.rng.choice(("", "", " ")))
+    if isinstance(request, Beat) and moves.rng.random() < 0.5:
+        return replace(unnamed, since="zero", ahead=moves.rng.choice((LEAVES, LEAVES, 0, 1)))
+    return unnamed
+
+
+def _nameless(moves: ConsumerMoves, request: Fetching, client: ConsumerClient) -> Fetching:
+    """With an epoch, and of nobody."""
+    return replace(request, member_id=None, by=client.by, since=moves.rng.choice(("told", "zero")), ahead=0)
 
 
 def _epoch(moves: ConsumerMoves, request: Any, client: ConsumerClient) -> Any:
@@ -307,7 +321,7 @@ _CHANGES: Mapping[type, tuple[Change, ...]] = {
         *(_owns, _owns, _owns, _assignor, _blanks, _rack, _regex),
     ),
     Committing: (_other_id, _epoch, _epoch, _epoch, _offset, _no_topics, _outside),
-    Fetching: (_other_id, _epoch, _epoch),
+    Fetching: (_other_id, _epoch, _epoch, _nameless),
     Leaving: (_several,),
     Listing: (_filters,),
     Looking: (_no_group,),

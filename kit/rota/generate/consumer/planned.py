@@ -169,22 +169,21 @@ class Committing(Planned):
 
 @dataclass(frozen=True)
 class Fetching(Planned):
-    """OffsetFetch, of a member as of `Beat` or of nobody."""
+    """OffsetFetch, of a member as of `Beat` or of nobody, which is at epoch -1."""
 
     partitions: tuple[tuple[str, int], ...]
     member_id: str | None = None
     by: tuple[int, ...] = ()
-    since: str = "told"
-    ahead: int = 0
+    since: str = "zero"
+    ahead: int = -1
     api: ClassVar[str] = "OffsetFetch"
 
     def filled(self, answers: Answers, group_id: str) -> Fetch:
         """As of `Planned`."""
         some = tuple((resolved(name, answers, group_id), index) for name, index in self.partitions)
-        if self.member_id is None:
-            return Fetch(group_id, some)
         epoch = _epoch(self.by, self.since, self.ahead, answers)
-        return Fetch(group_id, some, resolved(self.member_id, answers, group_id), epoch)
+        name = None if self.member_id is None else resolved(self.member_id, answers, group_id)
+        return Fetch(group_id, some, name, epoch)
 
 
 @dataclass(frozen=True)

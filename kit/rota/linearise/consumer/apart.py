@@ -66,13 +66,11 @@ def apart(state: ConsumerState, request: Any, version: int) -> Any:
             return Committed(ErrorCode.GROUP_ID_NOT_FOUND)
         if not _partitions(request, state.topics):
             return Committed(ErrorCode.NONE, _deletions(request, state.topics, ErrorCode.NONE))
-    if isinstance(request, ClassicRequest) and request.api == "JoinGroup":
-        # Whoever joins says an id that nobody has: without members it is the classic protocol's to refuse.
-        if not isinstance(group, ConsumerGroup) or not group.members:
-            return UNSURE
-    if isinstance(request, DescribeGroupsRequest) and isinstance(group, ClassicGroup):
-        return UNSURE
-    return None
+    # Whoever joins says an id that nobody has: without members it is the classic protocol's to refuse.
+    joins = isinstance(request, ClassicRequest) and request.api == "JoinGroup"
+    nobody = not isinstance(group, ConsumerGroup) or not group.members
+    described = isinstance(request, DescribeGroupsRequest) and isinstance(group, ClassicGroup)
+    return UNSURE if (joins and nobody) or described else None
 
 
 def deletes_simple(state: ConsumerState, request: Any) -> bool:

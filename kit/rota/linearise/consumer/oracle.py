@@ -116,10 +116,8 @@ class Oracle:
         group = one.step.group
         if not isinstance(group, ConsumerGroup):
             return frozenset()
-        if one.computed:
-            some = self._classes[group.targets]
-        else:
-            some = without_members(one.targets, group.targets)
+        known = self._classes.get(group.targets) if one.computed else None
+        some = without_members(one.targets, group.targets) if known is None else known
         return frozenset(some) if len(some) > 1 else frozenset()
 
     def _following(self, assignor: Assignor) -> Assignor:
