@@ -220,7 +220,8 @@ class Run:
         for state, path in self.states.items():
             owed = state.owed.get(event.number)
             if owed is not None:
-                rest = replace(state, owed=state.owed.without(event.number)).acknowledged(event.number)
+                rest = self._steps.acknowledged(state, event.number, owed.by, event.at)
+                rest = replace(rest, owed=state.owed.without(event.number))
                 for names in agreements(self.comparable(owed.message, version), seen, state.ids):
                     found.setdefault(renamed(rest, names) if names else rest, path)
         return found

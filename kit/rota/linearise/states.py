@@ -103,10 +103,6 @@ class State:
         passed = look is not None and look.passes and look.due.latest < before
         return frozenset({(look.passes, self.name)}) if passed and look is not None else frozenset()
 
-    def acknowledged(self, number: int) -> State:
-        """The answer to a request was seen: what that says of the log, its own answers have said."""
-        return self
-
     @property
     def kept(self) -> Kept:
         """The offsets and the line as whoever follows them has them."""

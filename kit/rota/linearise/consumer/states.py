@@ -97,11 +97,6 @@ class ConsumerState:
         """As of a classic group: no rule of this protocol leaves what has expired."""
         return frozenset()
 
-    def acknowledged(self, number: int) -> ConsumerState:
-        """The answer to a request was seen: the log has its batch, and those before it."""
-        places = [place for place, one in enumerate(self.behind) if one.number == number]
-        return replace(self, behind=self.behind[places[-1] + 1 :]) if places else self
-
 
 def own_target(view: View, member_id: str) -> Iterator[View]:
     """The same, with one target of this member: one for each that is possible."""

@@ -48,7 +48,7 @@ from rota.spec.consumer.messages import (
 )
 from rota.spec.consumer.messages import Call as ConsumerCall
 from rota.spec.consumer.step import Arm, Timer
-from rota.spec.consumer.vocabulary import ErrorCode
+from rota.spec.consumer.vocabulary import ErrorCode, TimerKind
 
 SEEN = "topic-seen"
 """The timer of a change of a topic that the coordinator has not seen."""
@@ -114,6 +114,36 @@ class ConsumerSteps:
         asked = call.request
         joins = isinstance(asked, ConsumerGroupHeartbeatRequest) and asked.member_epoch == JOIN_EPOCH
         return joins and not asked.member_id and call.version == 0
+
+    def acknowledged(self, state: ConsumerState, number: int, by: float, at: float) -> ConsumerState:
+        """A state when an answer is seen: the log has its batch, and those before it.
+
+        by: when it should have been given at the latest. Where that is past, the request may have been taken
+        until now, and what counts from then on with it.
+        """
+        places = [place for place, one in enumerate(state.behind) if one.number == number]
+        if places:
+            state = replace(state, behind=state.behind[places[-1] + 1 :])
+        if at <= by:
+            return state
+        made = state.made
+        if made is not None and made.latest == by:
+            state = replace(state, made=Span(made.earliest, at))
+        due = dict(state.armed)
+        for timer, span in state.armed.items():
+            if self._counts_from(by, timer, span, state):
+                due[timer] = Span(span.earliest, span.latest + at - by)
+        return replace(state, armed=FrozenMap(due))
+
+    def _counts_from(self, by: float, timer: Timer, span: Span, state: ConsumerState) -> bool:
+        """Whether a timer was armed by a request that was taken by then."""
+        group = state.group
+        if not isinstance(group, ConsumerGroup) or timer.member_id not in group.members:
+            return False
+        session = timer.name == TimerKind.SESSION.value
+        rebalance = group.members[timer.member_id].rebalance_timeout_ms
+        delay = self.terms.config.session_timeout_ms if session else rebalance
+        return abs(span.latest - delay / 1000 - by) < EARLY / 10
 
     def take(self, state: ConsumerState, number: int, call: Any, span: Span, veil: float) -> Iterator[Taken]:
         """A request has its turn. veil: how long readers may see the group as it was before."""
