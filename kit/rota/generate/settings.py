@@ -81,4 +81,5 @@ def consumer_terms(settings: Mapping[str, int], topics: Topics, profile: Profile
         known[CONSUMER_MAX_SIZE],
     )
     looks = None if every is None else every / 1000
-    return ConsumerTerms(config, topics, looks_every=looks, refuses=profile.name == ROTA.name)
+    ours = profile.name == ROTA.name
+    return ConsumerTerms(config, topics, looks_every=looks, refuses=ours, ties=ours)

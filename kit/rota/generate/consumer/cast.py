@@ -20,6 +20,9 @@ OWN = (f"{GROUP}-x", f"{GROUP}-y")
 MISSING = "rota-walk-missing"
 """A topic that there never is."""
 
+ASSIGNORS = ("range", "uniform")
+"""The assignors of Kafka's own."""
+
 STRANGER = "nobody-knows-me"
 """A member id that nobody has."""
 
@@ -55,15 +58,20 @@ class ConsumerClient:
 
 
 class ConsumerCast:
-    """The clients of one plan. topics: names that they subscribe to; lines: connections until now."""
+    """The clients of one plan. topics: names that they subscribe to; lines: connections until now; wishes:
+    assignors that they may wish for.
 
-    def __init__(self, rng: Random, own: bool) -> None:
+    Parameters: own, whether topics of the plan's own are among them; ties, as of `ConsumerTerms`.
+    """
+
+    def __init__(self, rng: Random, own: bool, ties: bool) -> None:
         self._rng = rng
         self.lines = 0
         self.answers: dict[int, Any] = {}
         few = rng.sample(sorted(SHARED), rng.choice((1, 1, 2)))
         self.topics = tuple(few) + (OWN[: rng.choice((1, 1, 2))] if own else ())
         self.same = rng.random() < 0.5
+        self.wishes = ASSIGNORS if ties else (rng.choice(ASSIGNORS),)
         self.first = self.subscription()
         self.clients = [self._client(name) for name in ("a", "b", "c", "d")]
         self.operator = self._client("operator")
@@ -85,7 +93,7 @@ class ConsumerCast:
         rng = self._rng
         names = self.first if self.same else self.subscription()
         timeout = rng.choice((800, 1000, 1500, 2500, 4000, 60_000))
-        assignor = rng.choice((None, None, None, "range", "uniform"))
+        assignor = rng.choice((None, None, None, *self.wishes, *self.wishes)[:5])
         return ConsumerClient(name, names, timeout, f"{name}0", assignor, line=self.connected())
 
     def ids(self) -> list[str]:

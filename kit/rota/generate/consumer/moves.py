@@ -149,7 +149,7 @@ def _subscribes(moves: ConsumerMoves, client: ConsumerClient) -> Beat:
 
 
 def _wishes(moves: ConsumerMoves, client: ConsumerClient) -> Beat:
-    return Beat(client.member_id, client.by, assignor=moves.rng.choice(("range", "uniform")), owns="assigned")
+    return Beat(client.member_id, client.by, assignor=moves.rng.choice(moves.cast.wishes), owns="assigned")
 
 
 def _leave(moves: ConsumerMoves, client: ConsumerClient) -> Beat:
@@ -263,7 +263,7 @@ def _owns(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Beat:
 
 
 def _assignor(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Beat:
-    return replace(request, assignor=moves.rng.choice(("range", "uniform", "no-such-assignor", "")))
+    return replace(request, assignor=moves.rng.choice((*moves.cast.wishes, "no-such-assignor", "")))
 
 
 def _blanks(moves: ConsumerMoves, request: Beat, client: ConsumerClient) -> Beat:

@@ -47,7 +47,7 @@ class ConsumerPlanner:
         own = can and rng.random() < OWN_TOPICS
         consumer = self._terms.consumer
         assert consumer is not None  # nobody plans for who does not speak it
-        cast = ConsumerCast(rng, own)
+        cast = ConsumerCast(rng, own, consumer.ties)
         simulated = ConsumerSimulated(_planned_for(consumer))
         moves = ConsumerMoves(rng, self._terms, cast, simulated, own)
         terms = replace(self._terms, restarts=self._terms.restarts and not own)

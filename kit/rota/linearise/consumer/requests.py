@@ -24,7 +24,8 @@ class ConsumerTerms:
     Parameters: config; topics, that there are at first; sees_within, seconds in which it sees that a topic
     was changed, once that was answered; looks_every, seconds between two looks for groups that nobody uses,
     None where nobody looks so often; refuses, whether it refuses static members and regular expressions, as
-    the spec does.
+    the spec does; ties, whether as many members may wish for one assignor as for another: while they do, each
+    heartbeat of one who wishes for `range` raises the epoch on Kafka 4.4.0 (docs/findings.md).
     """
 
     config: ConsumerConfig
@@ -32,6 +33,7 @@ class ConsumerTerms:
     sees_within: float = 0.5
     looks_every: float | None = None
     refuses: bool = False
+    ties: bool = False
 
 
 @frozen(order=True)
