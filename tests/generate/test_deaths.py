@@ -51,32 +51,59 @@ def plans(number):
 
 
 @pytest.mark.parametrize(("guilty", "of"), [(0, 1), (0, 20), (7, 20), (19, 20)])
-def test_the_plan_that_ends_the_target_is_found_in_a_few_plays(guilty, of):
-    """Whichever it is; as many plays as halving takes, and a few."""
+@pytest.mark.parametrize(("targets", "plays"), [(1, 10), (4, 5)])
+def test_the_plan_that_ends_the_target_is_found_in_a_few_plays(guilty, of, targets, plays):
+    """Whichever it is; as many plays as halving takes, and a few; the fewer, the more targets there are."""
     played = []
 
-    async def dies(some):
-        played.append(len(some))
-        return any(plan.number == guilty for plan in some)
+    async def dies(groups):
+        assert len(groups) <= targets
+        played.append(groups)
+        return [any(plan.number == guilty for plan in some) for some in groups]
 
-    found = asyncio.run(culprit(plans(of), dies))
+    found = asyncio.run(culprit(plans(of), dies, targets))
     assert found.number == guilty
-    assert len(played) <= 10
+    assert len(played) <= plays
 
 
-def test_plans_that_end_it_only_together_have_no_culprit():
-    """What is left after halving is played alone before it is blamed."""
+@pytest.mark.parametrize("targets", [1, 2, 4])
+def test_plans_that_end_it_only_together_have_no_culprit(targets):
+    """What is left in the end is played alone before it is blamed."""
 
-    async def dies(some):
-        return {1, 2} <= {plan.number for plan in some}
+    async def dies(groups):
+        return [{1, 2} <= {plan.number for plan in some} for some in groups]
 
-    assert asyncio.run(culprit(plans(8), dies)) is None
+    assert asyncio.run(culprit(plans(8), dies, targets)) is None
+
+
+def test_plans_are_played_each_on_a_target_of_its_own(monkeypatch):
+    """As many targets at a time as there may be; all but the host's own are ended."""
+    busy, most, stopped = set(), [], []
+
+    async def again(host):
+        return Coordinator(host, None, KAFKA_4, Lateness())
+
+    async def unjudged(walks, some):
+        host = id(walks.coordinator.open)
+        assert host not in busy
+        busy.add(host)
+        most.append(len(busy))
+        await asyncio.sleep(0.01)
+        busy.remove(host)
+        return [Played(some[0], History("g", (), KAFKA_4), ())]
+
+    monkeypatch.setattr(Host, "again", again)
+    monkeypatch.setattr(Walks, "unjudged", unjudged)
+    monkeypatch.setattr(Host, "stop", lambda host: stopped.append(host))
+    found = asyncio.run(Alone(Host(None, None, targets=3)).each(plans(7)))
+    assert [one.played.plan.number for one in found] == [*range(7)]
+    assert (max(most), len(stopped)) == (3, 2)
 
 
 def test_the_search_ends_in_time():
     """After so many seconds nothing more is begun."""
 
-    async def dies(some):
+    async def dies(groups):
         raise AssertionError("nothing is played")
 
     assert asyncio.run(culprit(plans(8), dies, seconds=-1)) is None

@@ -9,6 +9,7 @@ from itertools import islice
 from harness.walk_terms import TERMS
 from rota.generate.plan import Ask, Break, Plan, Restart, Silence, filled, read_plan
 from rota.generate.planner import Planner
+from rota.generate.settings import OTHERS
 from rota.report.walks import EXPIRED, NOT_WALKED
 from rota.spec import ROTA, RULES, ErrorCode, HeartbeatRequest, JoinGroupReply
 
@@ -58,6 +59,21 @@ def test_plans_kill_a_coordinator_whose_group_has_gone():
     _, planner = drawn(1, 150)
     killed = {pair for pair in planner.reached if pair[0].startswith("killed with ")}
     assert len(killed) >= 8, killed
+
+
+def test_some_restarts_change_the_settings_of_a_target_that_can_be_set():
+    """About half of them; of one that cannot be set none does, and its first plan is drawn no otherwise."""
+
+    def restarts(terms):
+        plans = [*islice(Planner(1, terms, ROTA).plans(), 60)]
+        return plans, [step.settings for plan in plans for step in plan.steps if isinstance(step, Restart)]
+
+    plans, chosen = restarts(replace(TERMS, other_settings=OTHERS))
+    assert {*chosen} == {(), tuple(OTHERS.items())}
+    assert 0.2 < chosen.count(()) / len(chosen) < 0.8
+    as_it_is, unchanged = restarts(replace(TERMS, other_settings={}))
+    assert {*unchanged} == {()}
+    assert plans[0] == as_it_is[0]
 
 
 def test_what_a_target_does_not_speak_is_not_asked_of_it():

@@ -74,5 +74,5 @@ def test_looks_begin_anew_with_a_restart() -> None:
     simulated = Simulated(broker_config({}), KAFKA_4, EVERY_MS)
     committed_at(simulated, RETENTION_MS)
     simulated.wait(900)
-    simulated.restart()
+    simulated.restart(broker_config({}))
     assert simulated.next_due() == 900 + EVERY_MS

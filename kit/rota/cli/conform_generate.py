@@ -48,6 +48,9 @@ from rota.spec import PROFILES, ROTA
 
 R = TypeVar("R")
 
+MOST_TARGETS = 8
+"""Targets that are started side by side where it is looked for what has ended one."""
+
 
 def write_case(out: Path, name: str) -> int:
     """Write a failure that was kept as a case; the exit code. Errors: UsageError."""
@@ -178,6 +181,7 @@ class Asked:
             lambda running: reach(running.address, settings, profile, self.patience),
             started,
             again,
+            min(self.target.parallel, MOST_TARGETS) if self.target.fresh else 1,
         )
         try:
             host.begin()

@@ -156,9 +156,11 @@ class Beside:
 
     coordinator: Coordinator
 
-    async def fails(self, plans: Sequence[Plan]) -> bool:
-        """Whether a bystander is harmed by plans that are played side by side."""
-        return (await self._played(plans)).verdict is Verdict.FAIL
+    targets = 1  # a bystander would see what plans elsewhere do to the same target
+
+    async def fails(self, groups: Sequence[Sequence[Plan]]) -> list[bool]:
+        """Of each group whether a bystander is harmed by its plans, which are played side by side."""
+        return [(await self._played(plans)).verdict is Verdict.FAIL for plans in groups]
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
         """Each plan, one after the other."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from rota.generate.host import Host
@@ -22,8 +24,10 @@ SEARCHING = 120.0
 LINGER = 1.0
 """Seconds for which a target is watched after a plan: some die of it a moment later."""
 
-Fails = Callable[[Sequence[Plan]], Awaitable[bool]]
-"""Plays plans side by side; whether it comes to what is looked for, such as the end of the target."""
+Fails = Callable[[Sequence[Sequence[Plan]]], Awaitable[list[bool]]]
+"""Plays the plans of each group side by side, and no group beside another one on the same target; of which it
+comes to what is looked for, such as the end of the target.
+"""
 
 _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 
@@ -53,28 +57,48 @@ class Death:
         return f"{self.words}; {some}, and none was seen to end it alone"
 
 
-async def culprit(suspects: Sequence[Plan], fails: Fails, seconds: float = SEARCHING) -> Plan | None:
+async def culprit(
+    suspects: Sequence[Plan], fails: Fails, targets: int = 1, seconds: float = SEARCHING
+) -> Plan | None:
     """The plan that does it alone, if one does and is found in so many seconds.
 
-    More and more are played side by side, the most suspect first; those that do it are halved.
+    Groups of more and more are played, the most suspect first, on so many targets at a time; one that does it
+    is parted again.
     """
     end = asyncio.get_running_loop().time() + seconds
     begin, size = 0, 1
     while begin < len(suspects) and asyncio.get_running_loop().time() < end:
-        some = suspects[begin : begin + size]
-        if await fails(some):
-            return await _one_of(some, fails)
-        begin, size = begin + size, size * 2
+        groups: list[Sequence[Plan]] = []
+        while begin < len(suspects) and len(groups) < targets:
+            groups.append(suspects[begin : begin + size])
+            begin, size = begin + size, size * 2
+        found = await _first(groups, fails)
+        if found is not None:
+            return await _one_of(found, fails, targets)
     return None
 
 
-async def _one_of(some: Sequence[Plan], fails: Fails) -> Plan | None:
+async def _first(groups: Sequence[Sequence[Plan]], fails: Fails) -> Sequence[Plan] | None:
+    """The first of the groups that does it."""
+    seen = await fails(groups)
+    return next((group for group, does in zip(groups, seen, strict=True) if does), None)
+
+
+async def _one_of(some: Sequence[Plan], fails: Fails, targets: int) -> Plan | None:
+    """The one of a group that does it alone, if one does. A last part is not asked where no other does it."""
     seen = True
     while len(some) > 1:
-        half = len(some) // 2
-        seen = await fails(some[:half])
-        some = some[:half] if seen else some[half:]
-    return some[0] if seen or await fails(some) else None
+        parts = _parted(some, targets + 1)
+        found = await _first(parts[:-1], fails)
+        some, seen = (parts[-1], False) if found is None else (found, True)
+    return some[0] if seen or await _first([some], fails) else None
+
+
+def _parted(some: Sequence[Plan], into: int) -> list[Sequence[Plan]]:
+    """Parts of about the same size, as many as there can be and at most so many."""
+    into = min(into, len(some))
+    ends = [len(some) * n // into for n in range(into + 1)]
+    return [some[begin:end] for begin, end in pairwise(ends)]
 
 
 @dataclass(frozen=True)
@@ -83,26 +107,56 @@ class Alone:
 
     host: Host
 
-    async def fails(self, plans: Sequence[Plan]) -> bool:
-        """Whether the target dies. Errors: Died, where it does not start again."""
-        return (await self._played(plans)).verdict is Verdict.FAIL
+    @property
+    def targets(self) -> int:
+        """How many there may be at a time."""
+        return self.host.targets
+
+    async def fails(self, groups: Sequence[Sequence[Plan]]) -> list[bool]:
+        """Of each group whether its target dies. Errors: Died, where one does not start again."""
+        return [one.verdict is Verdict.FAIL for one in await self._all(groups)]
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
         """Each plan on a target of its own: it fails where that dies. Errors: as of `fails`."""
-        return [await self._played([plan]) for plan in plans]
+        return await self._all([[plan] for plan in plans])
 
-    async def _played(self, plans: Sequence[Plan]) -> Walked:
-        """The walk that asked last before the target died; where it lives, that of the first plan."""
-        coordinator = await self.host.again()
-        if coordinator is None:
-            raise Died("it does not start again")
-        walks = Walks(coordinator, f"alone-{os.urandom(3).hex()}")
+    async def _all(self, groups: Sequence[Sequence[Plan]]) -> list[Walked]:
+        waiting = deque(enumerate(groups))
+        found: dict[int, Walked] = {}
+
+        async def play(host: Host) -> None:
+            while waiting:
+                number, plans = waiting.popleft()
+                found[number] = await _played(host, plans)
+
+        others = [self.host.another() for _ in range(1, min(self.targets, len(groups)))]
         try:
-            played = await walks.unjudged(plans)
-            await coordinator.life.check(LINGER)
-        except Died as died:
-            return ended(walks.latest(), str(died))
-        return Walked(played[0], Verdict.PASS)
+            async with asyncio.TaskGroup() as together:
+                for host in (self.host, *others):
+                    together.create_task(play(host))
+        except* Died as died:
+            raise died.exceptions[0] from None
+        finally:
+            for host in others:
+                await asyncio.to_thread(host.stop)
+        return [found[number] for number in range(len(groups))]
+
+
+async def _played(host: Host, plans: Sequence[Plan]) -> Walked:
+    """The walk that asked last before the host's target died; where it lives, that of the first plan.
+
+    Errors: Died, where it does not start again.
+    """
+    coordinator = await host.again()
+    if coordinator is None:
+        raise Died("it does not start again")
+    walks = Walks(coordinator, f"alone-{os.urandom(3).hex()}")
+    try:
+        played = await walks.unjudged(plans)
+        await coordinator.life.check(LINGER)
+    except Died as died:
+        return ended(walks.latest(), str(died))
+    return Walked(played[0], Verdict.PASS)
 
 
 def ended(played: Played, words: str) -> Walked:

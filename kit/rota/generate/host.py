@@ -35,14 +35,15 @@ UNREACHED = (Undecidable, Deviation, Closed, Garbage, NotListening)
 class Host:
     """Parameters: start, gives a target that runs, of one that has died another; reach, finds the coordinator
     of one that runs; settings, with which it is started first; again_with, those with which it is started
-    again, which are changed in place, None where they cannot be. Attribute: coordinator, the one that was
-    found last.
+    again, which are changed in place, None where they cannot be; targets, how many it may run at a time.
+    Attribute: coordinator, the one that was found last.
     """
 
     start: Callable[[], Running]
     reach: Callable[[Running], Coordinator]
     settings: Mapping[str, int] = field(default_factory=dict)
     again_with: dict[str, int] | None = None
+    targets: int = 1
     coordinator: Coordinator | None = None
     _running: Running | None = None
 
@@ -119,6 +120,10 @@ class Host:
                 if loop.time() > end:
                     return None
             await asyncio.sleep(0.2)
+
+    def another(self) -> Host:
+        """One that starts a target of its own beside this one's."""
+        return replace(self, targets=1, coordinator=None, _running=None)
 
     def processor_seconds(self) -> float | None:
         """What the target has used of processors, None where nobody can tell."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from rota.generate.cast import Cast, Terms, reference
 from rota.generate.moves import Moves
 from rota.generate.plan import Ask, Break, Plan, Restart, Silence, Step
+from rota.generate.settings import set_otherwise
 from rota.generate.simulated import Pair, Simulated
 from rota.linearise.asked import OLDER
 from rota.spec import Call, Node, Profile
@@ -44,6 +45,9 @@ TAKES_MS = 5
 
 RESTARTED = 0.4
 """The part of plans in which the coordinator is killed once, where it can be."""
+
+SET_OTHERWISE = 0.5
+"""The part of these that start it with other settings, where it can be set."""
 
 ALONE = 0.3
 """The part of plans that begin with offsets of a group that nobody is in, as of a tool."""
@@ -103,6 +107,8 @@ class Drawing:
         reached: Counter[Pair],
     ) -> None:
         self._rng, self._plan, self._terms, self._reached = rng, plan, terms, reached
+        # Of its own: what has no settings draws the same.
+        self._chance = Random(f"{plan.seed}/{plan.number}/settings")
         self._cast, self._simulated, self._moves = cast, simulated, moves
         self._steps: list[Step] = []
         self._silent = 0.0
@@ -268,8 +274,9 @@ class Drawing:
             client.line, client.waits = self._cast.connected(), set()
         self._open.clear()
         self._silence(QUIET)
-        self._steps.append(Restart(KILL))
-        self._simulated.restart()
+        others = self._terms.other_settings if self._chance.random() < SET_OTHERWISE else {}
+        self._steps.append(Restart(KILL, tuple(others.items())))
+        self._simulated.restart(set_otherwise(self._terms.config, others))
         self._count(self._simulated)
         for name in self.AFTER_RESTART:
             self._ask(self._moves.made(name, self._cast.operator))

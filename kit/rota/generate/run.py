@@ -229,22 +229,26 @@ async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> Failur
 class _Plays(Protocol):
     """Whoever plays plans apart from the walks, to see which one it is."""
 
-    async def fails(self, plans: Sequence[Plan]) -> bool:
+    @property
+    def targets(self) -> int:
+        """On how many targets at a time."""
+
+    async def fails(self, groups: Sequence[Sequence[Plan]]) -> list[bool]:
         """As of `culprit`."""
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
-        """Plans one after the other."""
+        """Plans, none beside another one on the same target."""
 
 
 async def _blamed(suspects: Sequence[Plan], plays: _Plays) -> Failure | None:
     """The shortest plan that was found to do it alone."""
-    found = await culprit(suspects, plays.fails)
+    found = await culprit(suspects, plays.fails, plays.targets)
     if found is None:
         return None
     (walked,) = await plays.each([found])
     if walked.verdict is not Verdict.FAIL:
         return None
-    shortest = await shrunk(walked, plays.each, after(SHRINKING), at_once=1)
+    shortest = await shrunk(walked, plays.each, after(SHRINKING), at_once=plays.targets)
     return Failure(shortest, (walked.id,), await runs_that_fail(shortest, plays.each))
 
 

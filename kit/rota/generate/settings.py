@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rota.conformance.dialogues.broker_settings import (
     CONSUMER_HEARTBEAT,
@@ -83,3 +84,8 @@ def consumer_terms(settings: Mapping[str, int], topics: Topics, profile: Profile
     looks = None if every is None else every / 1000
     ours = profile.name == ROTA.name
     return ConsumerTerms(config, topics, looks_every=looks, refuses=ours, ties=ours)
+
+
+def set_otherwise(config: BrokerConfig, others: Mapping[str, int]) -> BrokerConfig:
+    """The settings of a target that is started again with some of `OTHERS`."""
+    return replace(config, group_max_size=others.get(MAX_SIZE, config.group_max_size))

@@ -135,8 +135,9 @@ class Simulated:
                 self.due[first] = max(self.due[first], self.now + LEAST_MS)
         self.now = end
 
-    def restart(self) -> None:
-        """Another coordinator reads the log."""
+    def restart(self, config: BrokerConfig) -> None:
+        """Another coordinator, which is set like this, reads the log."""
+        self._oracle = self._oracle.set_to(config)
         stored, self._began = self._stored, self.now
         self.group, self.replies = None, []
         self.due.clear()

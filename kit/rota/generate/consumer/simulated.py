@@ -98,8 +98,8 @@ class ConsumerSimulated:
             self._take(taken)
         self.now = end
 
-    def restart(self) -> None:
-        """Another coordinator reads the log."""
+    def restart(self, config: object = None) -> None:
+        """Another coordinator reads the log. config: of the classic protocol, which has no part in it."""
         self._take(next(self._steps.restart(self.state, self._moment), None))
 
     def taken(self) -> list[Reply]:
