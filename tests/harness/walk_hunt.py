@@ -26,7 +26,7 @@ from typing import Any
 from harness.hunted_bugs import SEEDS, Hunted, rules_told, write
 from harness.seen_bugs import PAGE, page, profile_for, seen_bugs
 from rota.generate.hunt import Grounds, hunt
-from rota.mutants.core import core_bugs
+from rota.mutants.core import consumer_bugs, core_bugs
 
 LINES = Path("build/hunt.jsonl")
 
@@ -93,7 +93,8 @@ def look(
     there = {(line["bug"], line["seed"]) for line in lines(path)}
     todo = [(name, seed) for seed in seeds for name in names if (name, seed) not in there]
     path.parent.mkdir(parents=True, exist_ok=True)
-    grounded = sorted(todo, key=lambda one: (one[1], profile_for(core_bugs()[one[0]])))
+    bugs = {**core_bugs(), **consumer_bugs()}
+    grounded = sorted(todo, key=lambda one: (one[1], profile_for(bugs[one[0]])))
     with (
         path.open("a", encoding="utf-8") as file,
         ExitStack() as stack,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -35,7 +36,7 @@ class Topic:
 class Topics:
     """All topics, in order of creation. `memory_bytes` bounds what all their records may take.
 
-    `version` is one more after each change.
+    `version` is one more after each change; `new_id` gives the next topic its id.
     """
 
     def __init__(self, settings: Settings, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -46,6 +47,7 @@ class Topics:
         self._metric_names: dict[str, str] = {}
         self._partitions = 0
         self.version = 0
+        self.new_id: Callable[[], UUID] = uuid4
 
     def all(self) -> tuple[Topic, ...]:
         """Every topic."""
@@ -109,7 +111,7 @@ class Topics:
         """A new topic with so many partitions. Errors: as of `check`."""
         self.check(name, partitions)
         self._metric_names[_metric_name(name)] = name
-        return self._put(Topic(name, uuid4(), self._logs(partitions)))
+        return self._put(Topic(name, self.new_id(), self._logs(partitions)))
 
     def grow(self, name: str, partitions: int) -> Topic:
         """The topic with so many partitions, which are more than it has. Errors: as of `named`."""

@@ -63,6 +63,10 @@ EXAMPLES = (
 )  # fmt: skip
 
 
+BOTH = ("classic", "consumer")
+"""The protocols of groups."""
+
+
 @click.command("conform", cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("selectors", nargs=-1, metavar="[IDS, RULES, PARTS OR FILES]...",
                 shell_complete=completing.cases)  # fmt: skip
@@ -94,6 +98,8 @@ EXAMPLES = (
               help="How long --generate walks.")  # fmt: skip
 @click.option("--groups", type=click.IntRange(min=1), metavar="N",
               help="Groups that --generate walks on at once.  [default: 50]")  # fmt: skip
+@click.option("--protocol", type=click.Choice(BOTH),
+              help="Groups that --generate walks on.  [default: both, where a target has them]")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=PATIENCE,
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
@@ -126,6 +132,7 @@ def conform(
     seed: int | None,
     seconds: float,
     groups: int | None,
+    protocol: str | None,
     timeout: float,
     slow: bool,
     profile: str | None,
@@ -143,7 +150,7 @@ def conform(
     # what plays takes half a second to import: help and completion go without
     from rota.cli.conform_clients import print_scenarios, show_clients
     from rota.cli.conform_diff import show_differences
-    from rota.cli.conform_generate import Asked, write_case
+    from rota.cli.conform_generate import Asked, protocols_of, write_case
     from rota.cli.conform_list import print_scripts
     from rota.cli.conform_reports import are_reports, show_changes, show_matrix
     from rota.cli.conform_run import Run
@@ -186,17 +193,18 @@ def conform(
             raise UsageError("--as case is for a failure that was kept; name it with --replay ID")
         if form is not None and replay is not None:
             ctx.exit(write_case(out, replay))
+        if protocol is not None and not generate:
+            raise UsageError("--protocol is for --generate; cases are chosen by their part, consumer")
         if generate or replay:
             where = "--generate" if generate else "--replay"
             others = {"--slow": slow, "a selection of cases": bool(selected)}
             _refuse(where, {**others, **_given_of(knowing)})
             judged = one_target(target, embedded, settings, config, profile)
             asked = [parse_report(text) for text in reports]
-            line = spec_profile(profile or usual_profile(judged.name)).name
-            at_once = groups or AT_ONCE
-            walks = Asked(
-                judged, line, options.seed, seconds, at_once, timeout, out, asked, as_json, quiet, given
-            )
+            line = profile or usual_profile(judged.name)
+            pace = options.seed, seconds, groups or AT_ONCE, timeout
+            told = out, asked, as_json, quiet, given
+            walks = Asked(judged, spec_profile(line).name, *pace, *told, protocols_of(line, protocol))
             ctx.exit(walks.walk() if replay is None else walks.replay(replay))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)

@@ -21,7 +21,9 @@ from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
+from rota.conformance.dialogues.failures import Undecidable
 from rota.conformance.dialogues.script import Signal
+from rota.conformance.profiles import USUAL
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Running, Target
 from rota.generate.as_case import NotACase, case_text
@@ -29,6 +31,8 @@ from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
 from rota.generate.host import UNREACHED, Host
 from rota.generate.life import Died
+from rota.generate.plan import CLASSIC, CONSUMER
+from rota.generate.planners import BOTH
 from rota.generate.reach import reach
 from rota.generate.run import Failure, Tally, replayed, run
 from rota.generate.saved import NotSaved, Saved, case_path_of, path_of, read_saved, saved_text
@@ -40,7 +44,7 @@ from rota.report.format import counted
 from rota.report.identity import identified
 from rota.report.live_line import LiveLine
 from rota.report.walks import WalksSeen, told_failure
-from rota.spec import PROFILES
+from rota.spec import PROFILES, ROTA
 
 R = TypeVar("R")
 
@@ -60,6 +64,14 @@ def write_case(out: Path, name: str) -> int:
     return keep({path: text}, HOLDS)
 
 
+def protocols_of(line: str, wanted: str | None) -> Sequence[str]:
+    """The protocols that are walked on a line of brokers. Errors: UsageError."""
+    followed = line in (USUAL, ROTA.name)
+    if wanted == CONSUMER and not followed:
+        raise UsageError(f"walks of the consumer protocol follow {USUAL} and {ROTA.name}, not {line}")
+    return (wanted,) if wanted is not None else BOTH if followed else (CLASSIC,)
+
+
 CODES = {events.CONFORMS: HOLDS, events.VIOLATED: VIOLATED, events.INTERRUPTED: INTERRUPTED}
 """Verdict on a run -> exit code; else it is undecided."""
 
@@ -68,7 +80,8 @@ CODES = {events.CONFORMS: HOLDS, events.VIOLATED: VIOLATED, events.INTERRUPTED: 
 class Asked:
     """What was asked for: who is walked on, by which profile, for how long, and how it is told.
 
-    given: options without which a walk would not be played again as it was, word by word.
+    given: options without which a walk would not be played again as it was, word by word; protocols, of the
+    groups that are walked on.
     """
 
     target: Target
@@ -82,6 +95,7 @@ class Asked:
     as_json: bool
     quiet: bool
     given: Sequence[str] = ()
+    protocols: Sequence[str] = BOTH
 
     def walk(self) -> int:
         """Walk, print, write; the exit code."""
@@ -233,7 +247,10 @@ def _walked(
 ) -> list[Failure]:
     assert host.coordinator is not None  # it has begun
     terms, profile = host.coordinator.terms, host.coordinator.profile
-    with judges() as found, drawn(asked.seed, terms, profile) as plans:
+    if asked.protocols == (CONSUMER,) and terms.consumer is None:
+        raise Undecidable("it does not serve groups of the consumer protocol with ids of topics")
+    tally.protocols = tuple(one for one in asked.protocols if one != CONSUMER or terms.consumer is not None)
+    with judges() as found, drawn(asked.seed, terms, profile, tally.protocols) as plans:
         return asyncio.run(run(host, plans, asked.seconds, tally, found, stopped, tell, asked.groups))
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from rota.conformance.dialogues.subscription import subscription
 from rota.generate.cast import TOPICS, Terms
-from rota.generate.plan import Ask, Plan, shares_of
+from rota.generate.consumer.aftermath import have
+from rota.generate.plan import CONSUMER, Ask, Plan, shares_of
 from rota.generate.player import Stage
 from rota.spec import (
     ErrorCode,
@@ -140,12 +141,12 @@ async def aftermath(stage: Stage, plan: Plan, terms: Terms, other: Stage | None 
 
     other: of a group in which nobody has been, None to do without. All of them leave in the end.
     """
-    joins = (step.request for step in plan.steps if isinstance(step, Ask))
-    kind = next((one.protocol_type for one in joins if isinstance(one, JoinGroupRequest)), "consumer")
     seconds = min(AT_MOST, plan.longest + BEYOND)
-    having = [_have(stage, terms, kind or "consumer", seconds)]
-    if other is not None:
-        having.append(_have(other, terms, "consumer", BEYOND))
+    if plan.protocol == CONSUMER:
+        having = [have(one, terms, each) for one, each in ((stage, seconds), (other, BEYOND)) if one]
+    else:
+        having = [_have(stage, terms, _kind(plan), seconds)]
+        having += [_have(other, terms, "consumer", BEYOND)] if other is not None else []
     has, *others_have = await asyncio.gather(*having)
     if not all(others_have):
         return Harm(
@@ -153,6 +154,12 @@ async def aftermath(stage: Stage, plan: Plan, terms: Terms, other: Stage | None 
         )
     told = f"two polite members are not Stable together {seconds:g} s after everybody else fell silent"
     return None if has else Harm(told, THEIRS)
+
+
+def _kind(plan: Plan) -> str:
+    """The protocol type of the classic group in a plan."""
+    joins = (step.request for step in plan.steps if isinstance(step, Ask))
+    return next((one.protocol_type for one in joins if isinstance(one, JoinGroupRequest)), "") or "consumer"
 
 
 async def _have(stage: Stage, terms: Terms, kind: str, seconds: float) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rota.generate.cast import TOPICS, Terms
+from rota.generate.consumer.cast import SHARED
+from rota.generate.consumer.planned import Beat, Fetching, Listing, Looking, Planned
 from rota.generate.plan import GROUP, Ask, Plan, Restart, Step, handed_out_by
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.classic.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
@@ -17,10 +19,15 @@ FIRST_NUMBER = 1_000_000
 FIRST_LINE = 500
 """Numbers of their connections."""
 
+MEMBERLESS_FETCH = 8
+"""A version of OffsetFetch in which nobody is named."""
+
 
 def afterwards(before: Sequence[Step], terms: Terms) -> tuple[Ask, ...]:
     """The requests, behind these steps: of each member its assignment and a heartbeat; the group; offsets."""
     asks = [step for step in before if isinstance(step, Ask)]
+    if any(isinstance(step.request, Planned) for step in asks):
+        return _of_consumers(asks, terms)
     told = {ask.client: ask.number for ask in asks if isinstance(ask.request, JoinGroupRequest)}
     number = FIRST_NUMBER + sum(ask.number >= FIRST_NUMBER for ask in asks)
     found: list[Ask] = []
@@ -38,6 +45,24 @@ def afterwards(before: Sequence[Step], terms: Terms) -> tuple[Ask, ...]:
     ask("operator", DescribeGroupsRequest(GROUP))
     ask("operator", ListGroupsRequest(GROUP))
     ask("operator", OffsetFetchRequest(GROUP, tuple(TopicPartitions(name, (0,)) for name in TOPICS)))
+    return tuple(found)
+
+
+def _of_consumers(asks: Sequence[Ask], terms: Terms) -> tuple[Ask, ...]:
+    """Of each member a heartbeat; the group; offsets of the shared topics."""
+    number = FIRST_NUMBER + sum(ask.number >= FIRST_NUMBER for ask in asks)
+    beats = {ask.client: ask.request for ask in asks if isinstance(ask.request, Beat)}
+    wanted: list[tuple[str, Planned]] = [
+        (client, Beat(beat.member_id, (*beat.by, *(ask.number for ask in asks if ask.request is beat))))
+        for client, beat in beats.items()
+    ]
+    offsets = Fetching(tuple((name, 0) for name in sorted(SHARED)))
+    wanted += [("operator", one) for one in (Looking("ConsumerGroupDescribe"), offsets, Listing())]
+    found = []
+    for place, (client, request) in enumerate(wanted):
+        if spoken := terms.spoken(request.api):
+            version = MEMBERLESS_FETCH if isinstance(request, Fetching) else spoken[-1]
+            found.append(Ask(number + place, client, FIRST_LINE + place, version, request))  # type: ignore[arg-type]
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.generate.cast import TOPICS
-from rota.generate.plan import GROUP, Ask, Break, Plan, Restart, Silence, filled
+from rota.generate.plan import CONSUMER, GROUP, Ask, Break, Plan, Restart, Silence, filled
 from rota.generate.planner import TAKES_MS
 from rota.generate.requests import body_of
 from rota.generate.saved import Saved
@@ -28,6 +28,8 @@ class NotACase(Exception):
 def case_text(saved: Saved, profile: str) -> str:
     """A module that registers the case. Errors: NotACase."""
     plan, rule = saved.plan, saved.rule if saved.rule in RULES else "wire"
+    if plan.protocol == CONSUMER:
+        raise NotACase("its group is one of the consumer protocol; write one by hand with `steps.consumer`")
     if any(isinstance(step, Restart) for step in plan.steps):
         raise NotACase("it restarts the target; write one by hand with `rota.conformance.steps.restarts`")
     name = f"walk_{_NOT_A_NAME.sub('_', plan.id)}"

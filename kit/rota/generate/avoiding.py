@@ -28,7 +28,7 @@ class Avoiding:
     def __init__(self) -> None:
         self.walked = 0
         self._waiting: deque[Plan] = deque(maxlen=KEPT)
-        self._causes: dict[tuple[int, int], set[tuple[str, ...]]] = {}
+        self._causes: dict[tuple[str, int, int], set[tuple[str, ...]]] = {}
         self._turn = False
 
     def next(self) -> Plan | None:
@@ -42,13 +42,14 @@ class Avoiding:
     def hear(self, walked: Walked) -> None:
         """What became of a walk."""
         plan = walked.played.plan
-        met = self._causes.setdefault((plan.seed, plan.number), set())
+        walk = (plan.protocol, plan.seed, plan.number)
+        met = self._causes.setdefault(walk, set())
         less = without_fault(walked, alike=walked.cause in met)
         met.add(walked.cause)
         if less is not None and less.left_out <= ROUNDS:
             self._waiting.append(less)
         else:
-            del self._causes[plan.seed, plan.number]
+            del self._causes[walk]
 
 
 def without_fault(walked: Walked, alike: bool = False) -> Plan | None:

@@ -9,6 +9,7 @@ from random import Random
 from rota.conformance.dialogues.subscription import subscription
 from rota.generate.plan import handed_out_by
 from rota.generate.requests import BY_TOPIC_ID, SPOKEN
+from rota.linearise.consumer.requests import ConsumerTerms
 from rota.spec import BrokerConfig
 from rota.spec.classic.messages import JoinGroupReply, ProtocolMetadata
 from rota.wire import api
@@ -18,6 +19,15 @@ TOPICS = ("rota-probe", "rota-walk")
 
 STRANGER = "nobody-knows-me"
 """A member id that nobody has been given."""
+
+SPOKEN_BY_CONSUMERS = (
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupDescribe",
+    "CreateTopics",
+    "CreatePartitions",
+    "DeleteTopics",
+)
+"""What walks of the consumer protocol speak beside."""
 
 LISTS = (("range",), ("range", "roundrobin"), ("roundrobin", "range"), ("sticky", "range"))
 """Lists of protocols that members offer; range is in all of them."""
@@ -53,7 +63,8 @@ class Terms:
     """What plans are drawn for: config and profile of the coordinator, and versions, those that both sides
     have of each API; restarts, whether it can be killed and started again; looks_every_ms, milliseconds
     between two looks for what has expired, None where they are not followed; other_settings, with which it
-    may be started again.
+    may be started again; consumer, what is known of it as a coordinator of the consumer protocol, None where
+    it does not speak that.
     """
 
     config: BrokerConfig
@@ -61,6 +72,7 @@ class Terms:
     restarts: bool = False
     looks_every_ms: int | None = None
     other_settings: Mapping[str, int] = field(default_factory=dict)
+    consumer: ConsumerTerms | None = None
 
     @property
     def looks_every(self) -> float | None:
@@ -76,7 +88,7 @@ class Terms:
 def versions_in_common(ranges: Mapping[int, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """Of what a target advertises that which walks speak, by API."""
     found = {}
-    for name in SPOKEN:
+    for name in (*SPOKEN, *SPOKEN_BY_CONSUMERS):
         known = api(name)
         first, last = ranges.get(known.key, (0, -1))
         newest = BY_TOPIC_ID - 1 if name in ("OffsetCommit", "OffsetFetch") else known.max_version

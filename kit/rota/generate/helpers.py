@@ -14,8 +14,8 @@ from multiprocessing import active_children, get_context
 
 from rota.generate.aftermath import Harm
 from rota.generate.cast import Terms
-from rota.generate.plan import Plan
-from rota.generate.planner import Planner
+from rota.generate.plan import CLASSIC, Plan
+from rota.generate.planners import plans_of
 from rota.generate.player import Played
 from rota.generate.verdicts import Walked, explained, judged
 from rota.generate.walks import Judges, Plans
@@ -48,10 +48,12 @@ def judges() -> Iterator[Judges]:
 
 
 @contextmanager
-def drawn(seed: int, terms: Terms, profile: Profile) -> Iterator[Plans]:
+def drawn(
+    seed: int, terms: Terms, profile: Profile, protocols: Sequence[str] = (CLASSIC,)
+) -> Iterator[Plans]:
     """Whoever draws plans: some are always there before they are asked for."""
     with _processes(1) as pool:
-        pool.submit(_begin, seed, terms, profile)
+        pool.submit(_begin, seed, terms, profile, protocols)
         ready: deque[Plan] = deque()
         ready.extend(pool.submit(_next_plans, FIRST).result())  # a process takes its time to start
         coming = pool.submit(_next_plans, AT_A_TIME)
@@ -89,8 +91,8 @@ def _deaf() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _begin(seed: int, terms: Terms, profile: Profile) -> None:
-    _drawing.append(Planner(seed, terms, profile).plans())
+def _begin(seed: int, terms: Terms, profile: Profile, protocols: Sequence[str]) -> None:
+    _drawing.append(plans_of(seed, terms, profile, protocols))
 
 
 def _next_plans(number: int) -> list[Plan]:

@@ -82,18 +82,20 @@ class Host:
             self.again_with.update(settings)
         try:
             await asyncio.to_thread(running.start_again)
-            await asyncio.to_thread(self._read, running, group_ids)
+            there = await asyncio.to_thread(self._read, running, group_ids)
+            if self.coordinator.restarts is not None and there.terms.consumer is not None:
+                self.coordinator.restarts.topics = there.terms.consumer.topics
             self.coordinator.life.ended = False
         except (NotStarted, *UNREACHED) as error:
             raise Died(f"it did not start again: {error}") from error
         return None if self.again_with is None else broker_config(settings)
 
-    def _read(self, running: Running, group_ids: Sequence[str]) -> None:
-        """Wait until a target that listens coordinates, and no group is loading any more."""
+    def _read(self, running: Running, group_ids: Sequence[str]) -> Coordinator:
+        """Wait until a target that listens coordinates, and no group is loading any more; as it is then."""
         end = time.monotonic() + BACK_SECONDS
         while True:
             try:
-                self.reach(running)
+                found = self.reach(running)
                 break
             except UNREACHED:
                 if time.monotonic() > end or running.post_mortem(0) is not None:
@@ -103,6 +105,7 @@ class Host:
             for group_id in group_ids:
                 while _is_loading(connection, group_id) and time.monotonic() < end:
                     time.sleep(0.1)
+        return found
 
     async def again(self) -> Coordinator | None:
         """The coordinator, once the target is there again; None where nobody starts it."""

@@ -20,8 +20,8 @@ from itertools import count
 from types import FrameType
 
 from rota.generate.aftermath import Harm, aftermath
-from rota.generate.plan import Plan
-from rota.generate.planner import Planner
+from rota.generate.plan import CLASSIC, Plan
+from rota.generate.planners import plans_of
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import shrunk
@@ -99,20 +99,26 @@ class Sound:
 class Grounds:
     """What the plans of a seed come to on a sound server, drawn and played once, when they are asked for.
 
-    Parameters: seed; profile, its name; settings, of the server.
+    Parameters: seed; profile, its name; settings, of the server; protocol, of the groups.
     """
 
-    def __init__(self, seed: int, profile: str, settings: Mapping[str, int] = SETTINGS) -> None:
-        self.seed, self.profile, self.settings = seed, profile, settings
+    def __init__(
+        self,
+        seed: int,
+        profile: str,
+        settings: Mapping[str, int] = SETTINGS,
+        protocol: str = CLASSIC,
+    ) -> None:
+        self.seed, self.profile, self.settings, self.protocol = seed, profile, settings, protocol
         self._coming = self._plans()
         self._drawn: list[Plan] = []
         self._sound: list[Sound] = []
 
     def _plans(self) -> Iterator[Plan]:
-        async def planner(coordinator: Coordinator) -> Planner:
-            return Planner(self.seed, coordinator.terms, coordinator.profile)
+        async def plans(coordinator: Coordinator) -> Iterator[Plan]:
+            return plans_of(self.seed, coordinator.terms, coordinator.profile, (self.protocol,))
 
-        yield from in_virtual_time(self.settings, planner, self.profile, alone=True).plans()
+        yield from in_virtual_time(self.settings, plans, self.profile, alone=True)
 
     def plan(self, number: int) -> Plan:
         """The plan of a number, from 0 upwards."""

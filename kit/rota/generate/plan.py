@@ -13,12 +13,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rota.generate.consumer import planned
+from rota.generate.consumer.planned import Planned, read_planned
 from rota.generate.requests import api_of, body_of, request_of
 from rota.spec.classic.messages import JoinGroupReply
 from rota.spec.messages import ReplyMessage, Request
 
-GROUP = "the group"
+GROUP = planned.GROUP
 """Stands for the group's id, which each time a plan is played is another."""
+
+CLASSIC, CONSUMER = "classic", "consumer"
+"""The protocols of groups, as a broker calls them."""
 
 _TOLD = re.compile(r"<(\d+)>")
 
@@ -88,7 +93,7 @@ class Plan:
     """Parameters: seed of the run, number of the plan in it, steps; longest, the largest timeout that a
     member in it may have been given, in seconds; left_out, how often requests were left out of it that were
     answered wrongly, so that it comes to what is behind them; below, of some APIs the first version that
-    nobody asks by, as the target cannot read it.
+    nobody asks by, as the target cannot read it; protocol, of the group, "classic" or "consumer".
     """
 
     seed: int
@@ -97,11 +102,13 @@ class Plan:
     longest: float = 0.0
     left_out: int = 0
     below: tuple[tuple[str, int], ...] = ()
+    protocol: str = CLASSIC
 
     @property
     def id(self) -> str:
         """What it is called by."""
-        return f"{self.seed}-{self.number}" + (f"-{self.left_out}" if self.left_out else "")
+        letter = "" if self.protocol == CLASSIC else self.protocol[0]
+        return f"{self.seed}-{letter}{self.number}" + (f"-{self.left_out}" if self.left_out else "")
 
     @property
     def seconds(self) -> float:
@@ -126,6 +133,7 @@ class Plan:
         """As a file has it."""
         steps = [_step_object(step) for step in self.steps]
         named = {"seed": self.seed, "number": self.number, "longest": self.longest}
+        named |= {} if self.protocol == CLASSIC else {"protocol": self.protocol}
         return {
             **named,
             "left_out": self.left_out,
@@ -138,7 +146,8 @@ def read_plan(found: Mapping[str, Any]) -> Plan:
     """A plan from a file. Errors: KeyError, TypeError, ValueError for what is none."""
     steps = tuple(map(_read_step, found["steps"]))
     below = tuple((api, version) for api, version in found.get("below", ()))
-    return Plan(found["seed"], found["number"], steps, found["longest"], found.get("left_out", 0), below)
+    rest = found["longest"], found.get("left_out", 0), below, found.get("protocol", CLASSIC)
+    return Plan(found["seed"], found["number"], steps, *rest)
 
 
 def _step_object(step: Step) -> dict[str, Any]:
@@ -148,6 +157,8 @@ def _step_object(step: Step) -> dict[str, Any]:
         name: getattr(step, name)
         for name in ("number", "client", "line", "version", "told_by", "generation", "shares", "waits")
     }
+    if isinstance(step.request, Planned):
+        return {"step": "Ask", **rest, "planned": step.request.as_json()}
     body = json.loads(json.dumps(body_of(step.request, step.version), default=_hex))
     return {"step": "Ask", "api": step.api, **rest, "body": body}
 
@@ -166,6 +177,8 @@ def _read_step(found: Mapping[str, Any]) -> Step:
         return Restart(fields["how"], tuple((name, value) for name, value in fields.get("settings", ())))
     if found["step"] == "Silence":
         return Silence(**fields)
+    if "planned" in fields:
+        return Ask(request=read_planned(fields.pop("planned")), **fields)
     body = _unhexed(found["body"])
     return Ask(request=request_of(found["api"], found["version"], body), **fields)
 
@@ -180,6 +193,9 @@ def _unhexed(value: Any) -> Any:
 
 def filled(ask: Ask, answers: Mapping[int, ReplyMessage], group_id: str) -> Request:
     """The request with what the answers so far tell in place of references."""
+    if isinstance(ask.request, Planned):
+        request: Request = ask.request.filled(answers, group_id)
+        return request
     told = answers.get(-1 if ask.told_by is None else ask.told_by)
     known = told if isinstance(told, JoinGroupReply) and told.generation_id >= 0 else None
     body = body_of(ask.request, ask.version)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from random import Random
+from typing import Any, ClassVar
 
-from rota.generate.cast import Cast, Client, Terms, reference
+from rota.generate.cast import Cast, Terms, reference
 from rota.generate.moves import Moves
 from rota.generate.plan import Ask, Break, Plan, Restart, Silence, Step
 from rota.generate.settings import set_otherwise
@@ -74,29 +76,44 @@ class Planner:
 
     def plans(self) -> Iterator[Plan]:
         """All plans of this seed, without end."""
-        number = 0
-        while True:
-            yield _Drawing(self._seed, number, self._terms, self._profile, self.reached).plan()
-            number += 1
+        return (self._drawing(number).plan() for number in count())
+
+    def _drawing(self, number: int) -> Drawing:
+        rng = Random(f"{self._seed}/{number}")
+        cast = Cast(rng, self._terms)
+        simulated = Simulated(self._terms.config, self._profile, self._terms.looks_every_ms)
+        moves = Moves(rng, self._terms, cast, simulated, self._profile.name in OLDER)
+        return Drawing(rng, Plan(self._seed, number, ()), self._terms, cast, simulated, moves, self.reached)
 
 
-class _Drawing:
-    """One plan while it is drawn."""
+class Drawing:
+    """One plan while it is drawn.
+
+    Parameters: rng; plan, without steps; terms; cast, who asks; simulated, the group; moves, what can be
+    asked; reached, as of `Planner`.
+    """
+
+    AFTER_RESTART: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch")
+    AT_LAST: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch", "ListGroups")
 
     def __init__(
-        self, seed: int, number: int, terms: Terms, profile: Profile, reached: Counter[Pair]
+        self,
+        rng: Random,
+        plan: Plan,
+        terms: Terms,
+        cast: Any,
+        simulated: Any,
+        moves: Any,
+        reached: Counter[Pair],
     ) -> None:
-        self._seed, self._number, self._reached = seed, number, reached
-        self._rng = Random(f"{seed}/{number}")
-        self._chance = Random(f"{seed}/{number}/settings")  # of its own: what has no settings draws the same
-        self._terms = terms
-        self._cast = Cast(self._rng, terms)
-        self._simulated = Simulated(terms.config, profile, terms.looks_every_ms)
-        self._moves = Moves(self._rng, terms, self._cast, self._simulated, profile.name in OLDER)
+        self._rng, self._plan, self._terms, self._reached = rng, plan, terms, reached
+        # Of its own: what has no settings draws the same.
+        self._chance = Random(f"{plan.seed}/{plan.number}/settings")
+        self._cast, self._simulated, self._moves = cast, simulated, moves
         self._steps: list[Step] = []
         self._silent = 0.0
         self._since_quiet = 0
-        self._open: dict[int, Client] = {}
+        self._open: dict[int, Any] = {}
         self._unheard = 0
         self._active = list(self._cast)[: self._rng.choice((1, 2, 2, 3, 3, 4))]
 
@@ -113,19 +130,30 @@ class _Drawing:
                 self._restart()
                 killed = False
             self._next()
-        for name in ("DescribeGroups", "OffsetFetch", "ListGroups"):
+        for name in self.AT_LAST:
             self._ask(self._moves.made(name, self._cast.operator))
         for client in self._active:
-            self._ask(self._moves.made("Heartbeat", client))
+            self._ask(self._moves.made(self._sign_of_life(client), client))
         self._silence(QUIET)
+        return replace(self._plan, steps=tuple(self._steps), longest=self._longest())
+
+    def _sign_of_life(self, client: Any) -> str:
+        """What a client asks at the end."""
+        return "Heartbeat"
+
+    def _comes_back(self, client: Any) -> str:
+        """What a client asks after the coordinator was killed."""
+        return "SyncGroup" if client.told else "JoinGroup"
+
+    def _longest(self) -> float:
+        """The largest timeout in the plan, in seconds."""
         asked = (step.request for step in self._steps if isinstance(step, Ask))
         timeouts = (
             getattr(request, name, 0)
             for request in asked
             for name in ("session_timeout_ms", "rebalance_timeout_ms")
         )
-        longest = min(max(timeouts, default=0), 2**31 - 1) / 1000
-        return Plan(self._seed, self._number, tuple(self._steps), longest)
+        return min(max(timeouts, default=0), 2**31 - 1) / 1000
 
     def _next(self) -> None:
         if self._since_quiet >= BETWEEN_QUIETS or self._unheard > OPEN:
@@ -169,8 +197,8 @@ class _Drawing:
         self._moves.number += 1
         self._since_quiet += 1
 
-    def _client(self, ask: Ask) -> Client:
-        everybody: tuple[Client, ...] = (*self._cast, self._cast.operator)
+    def _client(self, ask: Ask) -> Any:
+        everybody: tuple[Any, ...] = (*self._cast, self._cast.operator)
         return next(client for client in everybody if client.name == ask.client)
 
     def _lines_in_use(self) -> set[int]:
@@ -250,11 +278,11 @@ class _Drawing:
         self._steps.append(Restart(KILL, tuple(others.items())))
         self._simulated.restart(set_otherwise(self._terms.config, others))
         self._count(self._simulated)
-        for name in ("DescribeGroups", "OffsetFetch"):
+        for name in self.AFTER_RESTART:
             self._ask(self._moves.made(name, self._cast.operator))
         for client in self._active:
             if not client.waits and self._rng.random() < 0.7:
-                self._ask(self._moves.made("SyncGroup" if client.told else "JoinGroup", client))
+                self._ask(self._moves.made(self._comes_back(client), client))
 
     def _outlast(self) -> None:
         """Silence until a timer has fired, or until shortly before."""
@@ -279,7 +307,7 @@ class _Drawing:
         self._since_quiet, self._unheard = 0, len(self._open)
 
     # -- what comes of them if all goes as planned
-    def _play(self, simulated: Simulated, ask: Ask) -> None:
+    def _play(self, simulated: Any, ask: Ask) -> None:
         simulated.wait(TAKES_MS)
         simulated.handle(self._call(ask))
 
@@ -288,7 +316,7 @@ class _Drawing:
         fresh, now = reference(ask.number), self._simulated.now
         return Call(ask.request, str(ask.number), ask.version, fresh, leader=Node(0, "", 0), now_ms=now)
 
-    def _count(self, simulated: Simulated) -> None:
+    def _count(self, simulated: Any) -> None:
         self._reached.update(simulated.pairs)
         simulated.pairs = []
 
@@ -300,7 +328,7 @@ class _Drawing:
                 self._cast.heard(number, client, reply.message)
                 self._follow(number, client, reply.message)
 
-    def _follow(self, number: int, client: Client, message: object) -> None:
+    def _follow(self, number: int, client: Any, message: object) -> None:
         """What a client remembers of the errors that it is told."""
         error = getattr(message, "error_code", None)
         if error is None:

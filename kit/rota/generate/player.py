@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
 from rota.generate.afterwards import afterwards
 from rota.generate.cast import Terms
+from rota.generate.consumer.topics import TopicIds
 from rota.generate.lateness import Lateness
 from rota.generate.life import Life
 from rota.generate.lines import Line, Open
-from rota.generate.plan import Ask, Break, Plan, Restart, Silence, Step, filled
+from rota.generate.plan import CONSUMER, Ask, Break, Plan, Restart, Silence, Step, filled
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import api_of, body_of
 from rota.generate.restarts import Restarts
@@ -48,7 +49,8 @@ class Message:
 @dataclass(frozen=True)
 class Played:
     """A plan after it was played: odd is what no answer may be like, a sentence each, with the API it was in
-    answer to; asked, the numbers in the plan of the requests that were sent, in their order.
+    answer to; asked, the numbers in the plan of the requests that were sent, in their order; unsure, why
+    nobody can say what it is worth, if so.
     """
 
     plan: Plan
@@ -56,6 +58,7 @@ class Played:
     messages: tuple[Message, ...]
     odd: tuple[tuple[str, str], ...] = ()
     asked: tuple[int, ...] = ()
+    unsure: str = ""
 
     @property
     def requests(self) -> int:
@@ -139,6 +142,10 @@ class Stage:
         self._config = (None if restarts is None else restarts.config) or coordinator.terms.config
         self._wants = False
         self._asked: list[int] = []
+        self._topics = TopicIds()
+        self._consumer = coordinator.terms.consumer
+        if self._consumer is not None and restarts is not None and restarts.topics is not None:
+            self._consumer = replace(self._consumer, topics=restarts.topics)
         self._began = self.last = self._loop.time()
         if coordinator.restarts is not None:
             coordinator.restarts.enter(self)
@@ -232,6 +239,7 @@ class Stage:
             if nulls:
                 self.odd.append((asked.api, f"null where v{asked.version} allows none: {', '.join(nulls)}"))
             reply = reply_of(asked.request, asked.version, body)
+            self._topics.hear(asked.number, asked.request, body)
         except (WireError, NotInTheSpec) as error:
             self.odd.append((asked.api, str(error)))
         else:
@@ -298,18 +306,22 @@ class Stage:
         """What was seen until now, of this plan as far as it was begun."""
         coordinator = self._coordinator
         late = coordinator.lateness.since(self._began)
+        consumer = self._consumer if plan.protocol == CONSUMER else None
+        events, unsure = self._topics.known_in(self.events)
         history = History(
             self.group_id,
-            tuple(self.events),
+            events,
             coordinator.profile,
             self._config,
             late,
             looks=coordinator.looks,
             looks_every=coordinator.terms.looks_every,
             started=self._started,
+            consumer=consumer,
         )
         steps = (*self.steps, *([self.hit] if self.hit else []))
-        return Played(plan.of(steps), history, tuple(self.messages), tuple(self.odd), tuple(self._asked))
+        seen = tuple(self.messages), tuple(self.odd), tuple(self._asked)
+        return Played(plan.of(steps), history, *seen, unsure)
 
 
 async def play(plan: Plan, stage: Stage, terms: Terms) -> None:

@@ -15,13 +15,21 @@ from rota.conformance.dialogues.failures import Undecidable
 from rota.conformance.dialogues.negotiation import advertised, newest, wait_until_ready
 from rota.conformance.dialogues.unreadable_versions import both_speak, unreadable_versions
 from rota.generate.cast import TOPICS, Terms, versions_in_common
+from rota.generate.consumer.cast import SHARED
 from rota.generate.lateness import Lateness
 from rota.generate.lines import to_address
 from rota.generate.player import Coordinator
-from rota.generate.settings import broker_config, looks_every_ms
+from rota.generate.settings import broker_config, consumer_terms, looks_every_ms
+from rota.kernel import FrozenMap
 from rota.spec import Node, Profile
+from rota.spec.consumer.messages import Topic, Topics
 
 _CLIENT = "rota-walks"
+
+HEARTBEAT = "ConsumerGroupHeartbeat"
+
+TOPIC_IDS_SINCE = 10
+"""The first version of Metadata whose answer has ids of topics."""
 
 
 def reach(
@@ -34,10 +42,13 @@ def reach(
     wait_until_ready(address, patience)
     with closing(Connection(address, _CLIENT)) as connection:
         ranges = advertised(connection, patience)
-        _topics(connection, {**newest(ranges), **_metadata(address, ranges, patience)}, patience)
+        named = {**newest(ranges), **_metadata(address, ranges, patience)}
+        _topics(connection, named, patience)
+        topics = _known(connection, named, patience)
         node = _node(connection, newest(ranges), patience)
-    every = looks_every_ms(settings)
-    terms = Terms(broker_config(settings), versions_in_common(ranges), looks_every_ms=every)
+    every, versions = looks_every_ms(settings), versions_in_common(ranges)
+    consumer = consumer_terms(settings, topics, profile) if topics and HEARTBEAT in versions else None
+    terms = Terms(broker_config(settings), versions, looks_every_ms=every, consumer=consumer)
     lacking = [
         name for name in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup") if not terms.spoken(name)
     ]
@@ -54,16 +65,17 @@ def _topics(connection: Connection, versions: Mapping[str, int], patience: float
     """Have the topics made, where the target has any."""
     if "Metadata" not in versions:
         return
+    sizes = dict.fromkeys(TOPICS, 1) | (SHARED if HEARTBEAT in versions else {})
     if "CreateTopics" in versions:
         wanted = [
-            {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
-            for name in TOPICS
+            {"name": name, "num_partitions": size, "replication_factor": 1, "assignments": [], "configs": []}
+            for name, size in sizes.items()
         ]
         asked = {"topics": wanted, "timeout_ms": 5000, "validate_only": False}
         _ask(connection, "CreateTopics", versions, asked, patience)
     deadline = time.monotonic() + patience
     while True:
-        named = {"topics": [{"name": name} for name in TOPICS], "allow_auto_topic_creation": True}
+        named = {"topics": [{"name": name} for name in sizes], "allow_auto_topic_creation": True}
         found = _ask(connection, "Metadata", versions, named, patience)["topics"]
         errors = {each["error_code"] for one in found for each in (one, *one["partitions"])}
         if errors == {0}:
@@ -72,6 +84,18 @@ def _topics(connection: Connection, versions: Mapping[str, int], patience: float
             told = ", ".join(sorted(map(error_name, errors))) or "no topic"
             raise Undecidable(f"it makes no topics: {told}")
         time.sleep(0.2)
+
+
+def _known(connection: Connection, versions: Mapping[str, int], patience: float) -> Topics:
+    """All topics that there are, with their ids; none where the target does not tell ids."""
+    if HEARTBEAT not in versions or versions.get("Metadata", 0) < TOPIC_IDS_SINCE:
+        return FrozenMap()
+    told = _ask(connection, "Metadata", versions, {"topics": None}, patience)["topics"]
+    return FrozenMap(
+        (one["name"], Topic(str(one["topic_id"]), len(one["partitions"])))
+        for one in told
+        if not one["error_code"]
+    )
 
 
 def _metadata(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
+from rota.generate.consumer import wire
 from rota.generate.requests import Body, api_of
 from rota.spec.admin_messages import (
     CLASSIC,
@@ -45,6 +46,12 @@ def reply_of(request: Any, version: int, body: Body) -> ReplyMessage:
 
     What the version does not have is as where there is none. What people alone read is left out.
     """
+    if isinstance(request, wire.SAID):
+        try:
+            found: ReplyMessage = wire.reply_of(request, body)
+        except wire.NoSuchAnswer as error:
+            raise NotInTheSpec(str(error)) from None
+        return found
     try:
         return _READS[api_of(request)](request, body)
     except IndexError:

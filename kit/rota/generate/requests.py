@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rota.generate.consumer import wire
+from rota.generate.consumer.planned import Planned
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.classic.messages import (
     HeartbeatRequest,
@@ -43,11 +45,19 @@ SEVERAL_FOUND = 4
 
 def api_of(request: Request) -> str:
     """The name of a request's API."""
+    if isinstance(request, Planned):
+        return request.api
+    if isinstance(request, wire.SAID):
+        return wire.api_of(request)
     return type(request).__name__.removesuffix("Request")
 
 
 def body_of(request: Any, version: int) -> dict[str, Any]:
     """The body of a request; the codec leaves out what the version does not have."""
+    if isinstance(request, Planned):
+        return request.body(version)
+    if isinstance(request, wire.SAID):
+        return wire.body_of(request, version)
     return _WRITES[type(request)](request, version)
 
 
@@ -58,6 +68,8 @@ def request_of(api: str, version: int, body: Body) -> Request:
 
 def carried(request: Request, version: int) -> Request:
     """The request as its version can say it."""
+    if isinstance(request, Planned):
+        return request
     api, body = api_of(request), body_of(request, version)
     return request_of(api, version, {key: value for key, value in body.items() if _has(api, key, version)})
 

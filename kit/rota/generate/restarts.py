@@ -10,6 +10,7 @@ from rota.generate.plan import Restart
 from rota.linearise import Restarted
 from rota.linearise.times import Span
 from rota.spec import BrokerConfig
+from rota.spec.consumer.messages import Topics
 
 Chosen = tuple[tuple[str, int], ...]
 """Settings, each with its value."""
@@ -39,7 +40,7 @@ when these groups are read: what it is set to then, None where it could not be s
 class Restarts:
     """Parameters: end, ends the target by a signal; again; started, when the target was, where that is known.
     Attributes: done, how many there were; started, when the target was last; config, what it is set to since,
-    None: as at first.
+    None: as at first; topics, that it has since, None: as at first.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Restarts:
     ) -> None:
         self._end, self._again, self.started = end, again, started
         self.config: BrokerConfig | None = None
+        self.topics: Topics | None = None
         self._walking: dict[Walking, bool] = {}
         self._waiting: set[Walking] = set()
         self._up = asyncio.Event()
@@ -102,7 +104,7 @@ class Restarts:
             await self._end(how.how)
             down = loop.time()
             self.config = await self._again([walking.group_id for walking in self._walking], how.settings)
-            event = Restarted(loop.time(), since, down, self.config)
+            event = Restarted(loop.time(), since, down, self.config, self.topics)
             how = how if self.config is not None else Restart(how.how)
             self.started = event.started
             self.done += 1

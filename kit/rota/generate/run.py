@@ -13,7 +13,7 @@ from rota.generate.deaths import Alone, Death, culprit
 from rota.generate.fatal import Fatal
 from rota.generate.host import Host
 from rota.generate.life import Died
-from rota.generate.plan import Plan
+from rota.generate.plan import CLASSIC, Plan
 from rota.generate.rest import Rest, rest
 from rota.generate.shrink import RUNS, after, runs_that_fail, shrunk
 from rota.generate.unread import Unread
@@ -68,7 +68,8 @@ class Tally:
     that were looked for on their own, by cause; bystander; restarts, how many; set_otherwise, whether in some
     of them; avoiding, how many walks were others again without what went wrong in them; unread, of an API the
     first version that was left out in the end; looks, whether the target's looks for what has expired were
-    followed; rest, how the target came to it, if that can be seen.
+    followed; rest, how the target came to it, if that can be seen; protocols, of the groups that were walked
+    on.
     """
 
     plans: int = 0
@@ -86,6 +87,7 @@ class Tally:
     unread: dict[str, int] = field(default_factory=dict)
     looks: bool = False
     rest: Rest | None = None
+    protocols: tuple[str, ...] = (CLASSIC,)
 
     def add(self, walked: Walked) -> None:
         """One more walk."""

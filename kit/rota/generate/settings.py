@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rota.conformance.dialogues.broker_settings import (
+    CONSUMER_HEARTBEAT,
+    CONSUMER_INTERVAL,
+    CONSUMER_MAX_SIZE,
+    CONSUMER_MIN_HEARTBEAT,
+    CONSUMER_MIN_SESSION,
+    CONSUMER_SESSION,
     INITIAL_DELAY,
     MAX_METADATA,
     MAX_SESSION,
@@ -15,7 +21,10 @@ from rota.conformance.dialogues.broker_settings import (
     RETENTION_CHECK,
 )
 from rota.conformance.targets.target import DEFAULTS
-from rota.spec import BrokerConfig
+from rota.linearise.consumer.requests import ConsumerTerms
+from rota.spec import ROTA, BrokerConfig, Profile
+from rota.spec.consumer.context import ConsumerConfig
+from rota.spec.consumer.messages import Topics
 
 SETTINGS = {
     INITIAL_DELAY: 1000,
@@ -24,6 +33,12 @@ SETTINGS = {
     MAX_SIZE: 3,
     MAX_METADATA: 64,
     RETENTION_CHECK: 2500,
+    CONSUMER_MIN_SESSION: 1000,
+    CONSUMER_SESSION: 3000,
+    CONSUMER_MIN_HEARTBEAT: 100,
+    CONSUMER_HEARTBEAT: 500,
+    CONSUMER_MAX_SIZE: 3,
+    CONSUMER_INTERVAL: 1000,
 }
 """What a target is started with that can be: times in which more can be asked than by Kafka's defaults, and
 limits that walks come to. It looks for what has expired a few times in each walk.
@@ -55,6 +70,20 @@ def broker_config(settings: Mapping[str, int]) -> BrokerConfig:
         offset_metadata_max_bytes=known[MAX_METADATA],
         offsets_retention_ms=known[RETENTION] * 60_000,
     )
+
+
+def consumer_terms(settings: Mapping[str, int], topics: Topics, profile: Profile) -> ConsumerTerms:
+    """What is known of a target that serves the consumer protocol. topics: that there are at first."""
+    known, every = {**DEFAULTS, **settings}, looks_every_ms(settings)
+    config = ConsumerConfig(
+        known[CONSUMER_SESSION],
+        known[CONSUMER_HEARTBEAT],
+        known[CONSUMER_INTERVAL],
+        known[CONSUMER_MAX_SIZE],
+    )
+    looks = None if every is None else every / 1000
+    ours = profile.name == ROTA.name
+    return ConsumerTerms(config, topics, looks_every=looks, refuses=ours, ties=ours)
 
 
 def set_otherwise(config: BrokerConfig, others: Mapping[str, int]) -> BrokerConfig:

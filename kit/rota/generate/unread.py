@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rota.generate.cast import Terms
+from rota.generate.consumer.planned import Planned
 from rota.generate.plan import Ask, Plan, Step
 from rota.generate.player import Played
 from rota.generate.requests import SEVERAL_LEAVE, carried
@@ -66,6 +67,8 @@ def _below(step: Step, first: dict[str, int]) -> Step | None:
     if not isinstance(step, Ask) or step.version < first.get(step.api, step.version + 1):
         return step
     request, version = step.request, first[step.api] - 1
+    if isinstance(request, Planned):
+        return None
     if isinstance(request, LeaveGroupRequest) and version < SEVERAL_LEAVE:
         if not request.members:
             return None

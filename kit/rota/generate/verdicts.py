@@ -39,6 +39,9 @@ MOST_OTHERS = 2
 MOST_LATE = 5.0
 """Seconds by which a machine that is busy may have something late or early."""
 
+CONSUMER_RULES = "consumer."
+"""What the names of rules of the consumer protocol begin with."""
+
 _NAMED = re.compile(r"request (\d+) \((\w+) v\d+")
 """Number and API of the first request that a judge names."""
 
@@ -83,6 +86,8 @@ def judged(played: Played, harm: Harm | None = None) -> Walked:
     if played.odd:
         api, why = played.odd[0]
         return Walked(played, Verdict.FAIL, WIRE, f"{api}: {why}", cause=(WIRE, api, why.partition(":")[0]))
+    if played.unsure:
+        return Walked(played, Verdict.UNDECIDED, why=played.unsure)
     found = judge(played.history, LIMITS)
     walked = _of_judgement(played, found)
     if walked.verdict is Verdict.FAIL:
@@ -115,7 +120,7 @@ def explained(failed: Walked, others: Sequence[Walked] = ()) -> Walked:
 
     others: walks that have failed for the same cause, which are longer and say more.
     """
-    if failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)):
+    if failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)) or failed.played.history.consumer is not None:
         return failed
     found = suspects(failed.played.history, [one.played.history for one in others[:MOST_OTHERS]])
     rule = found[0].rule if found and found[0].whole else failed.rule
@@ -149,6 +154,8 @@ def rule_of(found: Judgement) -> str:
     named = _NAMED.search(found.why)
     api = named[2] if named else ""
     seen = _error(found.at.reply) if isinstance(found.at, Answered) else None
+    if found.rules and found.rules[-1].startswith(CONSUMER_RULES):
+        return found.rules[-1]
     if found.rules:
         refused = any(one[0] == "error_code" and one[1].name == "NONE" for one in found.nearest[0].differs)
         return rule_behind(api, "NONE", seen, found.rules[-1]) if refused else found.rules[-1]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from itertools import count
 from random import Random
 from typing import Any, TypeVar
 from uuid import UUID
 
 from rota.coordinator import Append, Choices, CoordinatorConfig, GroupCoordinator
 from rota.generate.cast import TOPICS, Terms, versions_in_common
+from rota.generate.consumer.cast import SHARED
 from rota.generate.lateness import Lateness
 from rota.generate.lines import in_memory
 from rota.generate.player import Coordinator
 from rota.generate.restarts import Chosen, Restarts
-from rota.generate.settings import OTHERS, broker_config, looks_every_ms
+from rota.generate.settings import OTHERS, broker_config, consumer_terms, looks_every_ms
+from rota.kernel import FrozenMap
 from rota.linearise.times import Span
 from rota.log.group_replay import Replay
 from rota.server.broker import HOST, CoordinatorFactory, Hooks, Server
@@ -24,6 +27,7 @@ from rota.server.groups import PREFIX_MAX, FirstByName
 from rota.server.settings import NODE_ID, USUAL, Settings
 from rota.server.stored_records import entries_of
 from rota.spec import PROFILES, BrokerConfig, Node
+from rota.spec.consumer.messages import Topic, Topics
 from rota.virtual import TimeStandsStill, VirtualLoop
 from rota.wire import advertised, api
 from rota.wire.records import Record, encode_batch
@@ -89,10 +93,12 @@ def in_virtual_time(
     began = loop.time()
     loop.complete(broker.start())
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
-    terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings), OTHERS)
+    consumer = consumer_terms(settings, broker.topics(), PROFILES[profile])
+    terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings), OTHERS, consumer)
     node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
     found.restarts = Restarts(broker.end, partial(broker.again, settings, profile), Span(began, loop.time()))
+    broker.restarts = found.restarts
     began = loop.time()
     try:
         task = loop.run(lambda: loop.create_task(walk(found)))
@@ -133,6 +139,8 @@ class _Broker:
         self._batches: list[bytes] = []
         self._hooks = Hooks(log=partial(_Log, batches=self._batches), wall_clock=wall_clock)
         self._server = self._made()
+        self._ids = count(1)
+        self.restarts: Restarts | None = None
 
     def _made(self) -> Server:
         return Server(self._settings, self._coordinator, hooks=self._hooks)
@@ -142,13 +150,19 @@ class _Broker:
         await self._server.start()
         assert self._server.cluster is not None
         self._server.cluster.ports[NODE_ID] = PORT
-        for name in TOPICS:
-            self._server.topics.create(name, 1)
+        self._server.topics.new_id = lambda: UUID(int=next(self._ids), version=4)
+        for name, size in {**dict.fromkeys(TOPICS, 1), **SHARED}.items():
+            self._server.topics.create(name, size)
         replay = Replay()
         for batch in self._batches:
             replay.take(batch)
         assert self._server.groups is not None
         await self._server.groups.load(replay.groups())
+
+    def topics(self) -> Topics:
+        """The topics that there are."""
+        there = self._server.topics.all()
+        return FrozenMap((one.name, Topic(str(one.topic_id), len(one.partitions))) for one in there)
 
     async def end(self, how: str) -> None:
         """Whatever the signal: nobody is connected any more, and the log has all."""
@@ -165,6 +179,8 @@ class _Broker:
         self._settings = _settings(settings, profile)
         self._server = self._made()
         await self.start()
+        if self.restarts is not None:
+            self.restarts.topics = self.topics()
         return broker_config(settings)
 
 

@@ -15,6 +15,7 @@ from rota.kernel.structs import Frozen, parts_of
 from rota.linearise.ids import is_unknown
 from rota.spec import JoinGroupReply, MemberMetadata, SyncGroupReply
 from rota.spec.admin_messages import DescribedMember, DescribeGroupsReply, ListGroupsReply
+from rota.spec.consumer.messages import Described
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import (
     FetchedPartition,
@@ -144,7 +145,11 @@ def _agree(wanted: Any, seen: Any, names: Names, taken: Collection[str]) -> Iter
     elif isinstance(wanted, Frozen):
         if type(wanted) is type(seen):
             yield from _each(parts_of(wanted), parts_of(seen), names, taken)
-    elif isinstance(wanted, tuple) and wanted and isinstance(wanted[0], MemberMetadata | DescribedMember):
+    elif (
+        isinstance(wanted, tuple)
+        and wanted
+        and isinstance(wanted[0], MemberMetadata | DescribedMember | Described)
+    ):
         if isinstance(seen, tuple) and len(seen) == len(wanted):
             known_first = sorted(wanted, key=lambda member: is_unknown(member.member_id))
             yield from _in_some_order(known_first, list(seen), names, taken)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rota.kernel import frozen
+from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.looks import Looks
 from rota.linearise.times import Span
+from rota.spec.consumer.messages import Topics
 from rota.spec.messages import Call, ReplyMessage
 from rota.spec.profiles import BrokerConfig, Profile
 
@@ -65,7 +67,8 @@ class Restarted:
 
     since: it was told to end, and whether timers still ran out from then on nobody knows; down: it was gone;
     at: it had read its log; config: what it is set to from then on, None: as before; sure: whether it was
-    started again at all, for else all may have gone on as it was.
+    started again at all, for else all may have gone on as it was; topics, that there are then, where they are
+    followed.
     """
 
     at: float
@@ -73,6 +76,7 @@ class Restarted:
     down: float
     config: BrokerConfig | None = None
     sure: bool = True
+    topics: Topics | None = None
 
     @property
     def started(self) -> Span:
@@ -92,7 +96,8 @@ class History:
     watched; existed, whether the group may have been there before the first event (else it was not); looks,
     whether the coordinator may have looked for what has expired meanwhile, as Kafka does every ten minutes;
     looks_every, seconds between two such looks at most, where that is known, None where it is not; started,
-    when the coordinator was, from when on it looks so often, None where nobody knows.
+    when the coordinator was, from when on it looks so often, None where nobody knows; consumer: of a group
+    by the consumer protocol what is known of its coordinator, None of a classic one.
     """
 
     group_id: str
@@ -104,6 +109,7 @@ class History:
     looks: bool = False
     looks_every: float | None = None
     started: Span | None = None
+    consumer: ConsumerTerms | None = None
 
     @property
     def looking(self) -> Looks | None:

@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
-from rota.linearise.answers import comparable, differences
+from rota.linearise.answers import differences
 from rota.linearise.asked import Asked
+from rota.linearise.consumer.requests import ConsumerTerms
+from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
 from rota.linearise.looks import Looks
@@ -48,6 +50,7 @@ def judge(history: History, limits: Limits | None = None) -> Judgement:
         looks=history.looks,
         looking=history.looking,
         restarts=history.restarts,
+        consumer=history.consumer,
     )
     return judge.all(history.events)
 
@@ -70,12 +73,14 @@ class Judge:
         looks: bool = False,
         looking: Looks | None = None,
         restarts: bool = False,
+        consumer: ConsumerTerms | None = None,
     ) -> None:
         self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
-        self.run = Run(profile, config, self._strict, self._limits, restarts, looking)
+        steps = None if consumer is None else ConsumerSteps(consumer)
+        self.run = Run(profile, config, self._strict, self._limits, restarts, looking, consumer=steps)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []
@@ -315,9 +320,9 @@ def _nearest(run: Run, event: Event) -> list[Nearest]:
     if not isinstance(event, Answered):
         return []
     version = run.sent[event.number].call.version
-    seen = comparable(event.reply, version)
+    seen = run.comparable(event.reply, version)
     found = {
-        Nearest(rules, state, differences(comparable(message, version), seen))
+        Nearest(rules, state, differences(run.comparable(message, version), seen))
         for message, (rules, state) in run.gave.get(event.number, {}).items()
     }
     return sorted(found, key=lambda one: (len(one.differs), one.rules, one.state))

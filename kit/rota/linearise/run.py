@@ -11,11 +11,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from math import ceil, floor
+from typing import Any
 
 from rota.kernel import replace
-from rota.linearise.answers import agreements, comparable
+from rota.linearise.answers import agreements
+from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
-from rota.linearise.ids import asks_for_an_id, renamed, texts_in, unknown_id
+from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
 from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States
@@ -24,7 +26,7 @@ from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
 from rota.oracle.follow import Oracle
-from rota.spec import BrokerConfig, Call, JoinGroupReply, Profile
+from rota.spec import BrokerConfig, Call, Profile
 from rota.spec.messages import ReplyMessage
 
 WIDTHS = (3, 1)
@@ -53,15 +55,16 @@ class Run:
         follows: bool = False,
         looking: Looks | None = None,
         oracle: Oracle | None = None,
+        consumer: ConsumerSteps | None = None,
     ) -> None:
-        self.states: States = {State(): None}
+        self._steps: Any = consumer or Steps(profile, config, follows, looking, oracle=oracle)
+        self.states: States = {self._steps.empty(): None}
         self.most = 1
         self.narrowed = False
         self.passed_over: frozenset[tuple[str, str]] = frozenset()
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config, follows, looking, oracle=oracle)
         self.patience(patience)
         self._limits = limits
         self._calls: dict[int, Call] = {}
@@ -136,8 +139,9 @@ class Run:
             sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
             if sent is not None:
                 call = sent.call
-                if asks_for_an_id(call) and isinstance(reply, JoinGroupReply) and reply.member_id:
-                    names[unknown_id(event.number)] = self._ids[event.number] = reply.member_id
+                told = getattr(reply, "member_id", None)
+                if self._steps.asks_for_an_id(call) and told:
+                    names[unknown_id(event.number)] = self._ids[event.number] = told
                     self._calls.pop(event.number, None)
         if names:
             self.states = {with_names(state, names): path for state, path in self.states.items()}
@@ -180,7 +184,7 @@ class Run:
         """A request with the id that it is given if it needs one."""
         if number not in self._calls:
             call = self.sent[number].call
-            name = self._ids.get(number, unknown_id(number)) if asks_for_an_id(call) else ""
+            name = self._ids.get(number, unknown_id(number)) if self._steps.asks_for_an_id(call) else ""
             now_ms = int(self.sent[number].at * 1000)
             self._calls[number] = replace(call, to=str(number), fresh_id=name, now_ms=now_ms)
         return self._calls[number]
@@ -199,7 +203,7 @@ class Run:
         self._close(event.since)
         self.before_last, found = self.states, self._reachable(event.down)
         self.states = {} if event.sure else dict(self.before_last)
-        self._steps = self._steps.anew(event.config, event.started if event.sure else None, self.sent)
+        self._steps = self._steps.restarted(event, self.sent)
         span = self._span(event.down, event.at)
         for state, path in found.items():
             for taken in self._steps.restart(state, span):
@@ -210,14 +214,15 @@ class Run:
     def _answered(self, event: Answered) -> States:
         """The states that have given this answer."""
         version = self.sent[event.number].call.version
-        seen = comparable(event.reply, version)
+        seen = self.comparable(event.reply, version)
         self._seen[event.number] = event.at
         found: States = {}
         for state, path in self.states.items():
             owed = state.owed.get(event.number)
             if owed is not None:
-                rest = replace(state, owed=state.owed.without(event.number))
-                for names in agreements(comparable(owed.message, version), seen, state.ids):
+                rest = self._steps.acknowledged(state, event.number, owed.by, event.at)
+                rest = replace(rest, owed=state.owed.without(event.number))
+                for names in agreements(self.comparable(owed.message, version), seen, state.ids):
                     found.setdefault(renamed(rest, names) if names else rest, path)
         return found
 
@@ -237,6 +242,11 @@ class Run:
             for number, owed in state.owed.items()
             if self._is_next(number) and owed.by + self._patience.told < at
         }
+
+    def comparable(self, reply: ReplyMessage, version: int) -> ReplyMessage:
+        """An answer as it is compared: with what its version carries, lists in one order."""
+        found: ReplyMessage = self._steps.comparable(reply, version)
+        return found
 
     def awaits(self, number: int) -> bool:
         """Whether the answer to a request may still come."""

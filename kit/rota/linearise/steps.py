@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from rota.kernel import replace
+from rota.linearise.answers import comparable
 from rota.linearise.asked import OLDER
+from rota.linearise.history import Restarted
+from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
 from rota.linearise.states import Dead, State, after
 from rota.linearise.times import Span
@@ -32,6 +35,7 @@ from rota.spec import (
     Timer,
 )
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
+from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import OffsetCommitRequest
 from rota.spec.offset_state import GroupForgotten, Offsets, RetentionCheck
 
@@ -82,15 +86,29 @@ class Steps:
         self._known: dict[Hashable, Known] = {}
         self._expiring: dict[Hashable, tuple[int, str] | None] = {}
 
-    def anew(self, config: BrokerConfig | None, started: Span | None, lost: Iterable[int]) -> Steps:
-        """The same of a coordinator that was started then, None: nobody knows when.
+    def empty(self) -> State:
+        """Before anything was asked."""
+        return State()
 
-        config: what it is set to, None: as before.
-        """
-        other = self.copied()
+    def comparable(self, reply: ReplyMessage, version: int) -> ReplyMessage:
+        """An answer with what its version carries, lists in one order."""
+        return comparable(reply, version)
+
+    @staticmethod
+    def asks_for_an_id(call: Call) -> bool:
+        """Whether whoever asks has no id yet and is given one."""
+        return asks_for_an_id(call)
+
+    def acknowledged(self, state: State, number: int, by: float, at: float) -> State:
+        """A state when an answer is seen, which says nothing here beside what is in it."""
+        return state
+
+    def restarted(self, event: Restarted, lost: Iterable[int]) -> Steps:
+        """The same of the coordinator that was started then, if it was: else nobody knows when."""
+        other, config = self.copied(), event.config
         other.lost.update(lost)
         if self.looking is not None:
-            other.looking = replace(self.looking, started=started)
+            other.looking = replace(self.looking, started=event.started if event.sure else None)
         if config is not None and config != self.config:
             other.config, other.oracle = config, self._oracle.set_to(config)
             other.__post_init__()

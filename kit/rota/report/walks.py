@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rota.conformance.out_of_reach import OUT_OF_REACH
+from rota.conformance.out_of_reach import CONSUMER_OUT_OF_REACH, OUT_OF_REACH
+from rota.conformance.rules import BY_NAME
 from rota.generate.bystander import HARMED
+from rota.generate.plan import CLASSIC, CONSUMER
 from rota.generate.run import MOST_UNDECIDED, Failure, Tally
 from rota.generate.saved import failure_object
 from rota.generate.shrink import RUNS
@@ -17,6 +19,7 @@ from rota.report.format import coloured, counted, wrapped
 from rota.report.identity import Identity
 from rota.report.table import Column, Table, names
 from rota.spec import RULES
+from rota.spec.consumer.handlers import CONSUMER_RULES
 
 SCHEMA = 1
 
@@ -50,6 +53,19 @@ NOT_WALKED: Mapping[str, str] = {
     "timers.new-member-expired": "five minutes in the first join phase",
 }
 """Slug of a rule -> what it takes that walks do not do."""
+
+_FOLLOWED = "what the judge follows by itself: who writes is answered when the log has it"
+
+CONSUMERS_NOT_WALKED: Mapping[str, str] = {
+    **CONSUMER_OUT_OF_REACH,
+    "membership.static": "a target that refuses static members, as rota does",
+    "membership.regular-expression": "a target that refuses regular expressions, as rota does",
+    "persistence.written": _FOLLOWED,
+    "timers.given-up": "a log that refuses a batch: else the timer is stopped when the member is led on",
+}
+"""Slug of a rule of the consumer protocol -> what it takes that walks do not do."""
+
+CONSUMERS_IN_REACH = {f"{CONSUMER}.{slug}" for slug in CONSUMER_RULES.keys() - CONSUMERS_NOT_WALKED.keys()}
 
 
 @dataclass(frozen=True)
@@ -86,6 +102,11 @@ class WalksSeen:
     @property
     def in_reach(self) -> set[str]:
         """Rules that walks can come to."""
+        found = self._classic_in_reach if CLASSIC in self.tally.protocols else set[str]()
+        return found | (CONSUMERS_IN_REACH if CONSUMER in self.tally.protocols else set())
+
+    @property
+    def _classic_in_reach(self) -> set[str]:
         restarted = set(RESTARTED if self.tally.restarts else ())
         restarted |= SET_OTHERWISE if self.tally.set_otherwise else set()
         return (RULES.keys() - NOT_WALKED.keys()) | restarted | (EXPIRED if self.tally.looks else set())
@@ -190,8 +211,8 @@ def told_failure(failure: Failure) -> Iterator[str]:
     """A cause: the rule, why, and the shortest dialogue."""
     walked = failure.walked
     yield f"{coloured('FAIL', 'violated')} {walked.rule}  walk {walked.id}, {failure.told_runs}"
-    if walked.rule in RULES:
-        yield wrapped("     rule: ", RULES[walked.rule].title)
+    if walked.rule in BY_NAME:
+        yield wrapped("     rule: ", BY_NAME[walked.rule].title)
     yield wrapped("     seen: ", walked.why)
     for number, one in enumerate(walked.suspects[:TOLD]):
         yield wrapped(

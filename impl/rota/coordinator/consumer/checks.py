@@ -29,6 +29,8 @@ def refusal(
     if request.server_assignor is not None and request.server_assignor not in known:
         text = f"ServerAssignor has to be one of {', '.join(known)}"
         return ConsumerGroupHeartbeatReply(ErrorCode.UNSUPPORTED_ASSIGNOR, text)
+    for problem in _problems_of_what_is_not_served(request):
+        return ConsumerGroupHeartbeatReply(ErrorCode.INVALID_REQUEST, problem)
     return None
 
 
@@ -48,7 +50,6 @@ def _problems(request: ConsumerGroupHeartbeat, version: int) -> Iterator[str]:
         yield "a member without InstanceId cannot leave for a while; MemberEpoch -1 leaves"
     if epoch < LEAVING_FOR_A_WHILE:
         yield f"MemberEpoch is {epoch}; the least is -2"
-    yield from _problems_of_what_is_not_served(request)
 
 
 def _problems_of_joining(request: ConsumerGroupHeartbeat) -> Iterator[str]:

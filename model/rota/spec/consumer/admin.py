@@ -131,14 +131,18 @@ def describe_as_classic(spec: ConsumerSpec, group: AnyGroup | None, call: Call) 
     return _told(group, call, ErrorCode.NONE if old else ErrorCode.GROUP_ID_NOT_FOUND)
 
 
-@rule("admin.classic-join", source=GMM + "throwIfClassicMemberCannotJoinConsumerGroup")
+@rule("admin.classic-join", source=GMM + "classicGroupJoinToConsumerGroup")
 def classic_join(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
-    """A member of the classic protocol cannot join.
+    """A member of the classic protocol cannot join: a full group says that it is full.
 
-    Left out: the other migration policies, under which it can; and an empty group, which gives way to it.
+    Left out: the other migration policies, under which it can; an empty group, which gives way to it; and who
+    joins under the id of a member, for whom no group is full.
     """
     if request_of(call, ClassicRequest).api != "JoinGroup":
         return ()
+    members = group.members if isinstance(group, ConsumerGroup) else {}
+    if len(members) >= spec.config.max_size:
+        return _told(group, call, ErrorCode.GROUP_MAX_SIZE_REACHED)
     return _told(group, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 

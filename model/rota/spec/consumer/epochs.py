@@ -65,6 +65,9 @@ def raised(
 
     That is a changed subscription, another assignor by the members' wishes, or topics that are not those of
     the last time. Rack, rebalance timeout and what a member owns do not.
+
+    Left out: where as many wish for one assignor as for another, upstream compares two orders of hash tables,
+    and heartbeats that change nothing may raise the epoch (seen on 4.4.0).
     """
     wished, wish = (spec.ask("target.preferred-assignor", one) for one in (before, after))
     return subscription_changed or wished != wish or known != before.metadata_hash
