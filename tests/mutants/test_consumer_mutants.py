@@ -9,7 +9,7 @@ import pytest
 from rota.explore.fast.engine import explore
 from rota.explore.result import DEADLOCK, Limits, Result, Verdict
 from rota.invariants.consumer import consumer
-from rota.kernel import Kind
+from rota.kernel import IN_STATES, Kind
 from rota.mutants.consumer import BUGS, system
 from rota.scopes import consumer as suite
 from rota.spec.consumer.handlers import CONSUMER_RULES
@@ -51,7 +51,7 @@ def test_property_kills_alone(name: str) -> None:
 
 def test_every_property_kills_something() -> None:
     """A known weakness, which is looked for and found, aside."""
-    kinds = (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
+    kinds = (*IN_STATES, Kind.STEP)
     everywhere = (prop for one in suite().configurations for prop in consumer(one.settings))
     names = {prop.name for prop in everywhere if prop.kind in kinds} | {DEADLOCK}
     killers = {mutant.killer for mutant in BUGS.values()}
