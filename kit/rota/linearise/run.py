@@ -58,7 +58,8 @@ class Run:
         consumer: ConsumerSteps | None = None,
     ) -> None:
         self._steps: Any = consumer or Steps(profile, config, follows, looking, oracle=oracle)
-        self.states: States = {self._steps.empty(): None}
+        first: Any = self._steps.empty()
+        self.states: States = {first: None}
         self.most = 1
         self.narrowed = False
         self.passed_over: frozenset[tuple[str, str]] = frozenset()
