@@ -22,10 +22,18 @@ from rota.linearise.asked import Asked
 from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
-from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
+from rota.linearise.judgement import (
+    Judgement,
+    Limits,
+    Moment,
+    Nearest,
+    OutOfTime,
+    UndecidedError,
+    Verdict,
+)
 from rota.linearise.looks import Looks
 from rota.linearise.paths import Path, Patience, States
-from rota.linearise.run import Run, UndecidedError
+from rota.linearise.run import Run
 from rota.linearise.states import State
 from rota.spec import BrokerConfig, Profile
 

@@ -10,6 +10,10 @@ from rota.linearise.history import Event
 from rota.linearise.words import in_words
 
 
+class UndecidedError(Exception):
+    """A cap is reached. The message says which."""
+
+
 class Verdict(Enum):
     """CONSISTENT: the spec allows an order; VIOLATED: none; UNDECIDED: nobody can say, which is no pass."""
 

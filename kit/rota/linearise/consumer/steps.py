@@ -35,7 +35,6 @@ from rota.linearise.consumer.states import (
 )
 from rota.linearise.history import Restarted
 from rota.linearise.states import Owed
-from rota.linearise.steps import Taken
 from rota.linearise.times import Span
 from rota.spec.consumer.context import ConsumerSpec
 from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
@@ -58,6 +57,14 @@ UNUSED = "look"
 
 EARLY = 0.01
 """Seconds by which clocks of whole milliseconds may be wrong."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A state to which something may lead, and the rules of the spec that lead there."""
+
+    state: ConsumerState
+    rules: tuple[str, ...]
 
 
 @dataclass(eq=False)
