@@ -151,3 +151,28 @@ def test_one_restart_is_over_before_the_next_begins():
         return restarts.done
 
     assert asyncio.run(three()) == 3
+
+
+def test_who_waits_for_the_target_waits_for_the_next_restart_too():
+    """One that was wanted meanwhile begins before anybody else goes on: what is asked then would meet a target
+    that is being ended.
+    """
+    up = []
+
+    async def nothing(*_):
+        await asyncio.sleep(0.01)
+
+    async def somebody(restarts):
+        await restarts.up()
+        up.append((restarts.is_up, restarts.done))
+
+    async def two():
+        restarts = Restarts(nothing, nothing)
+        first = asyncio.ensure_future(restarts.now(Restart("SIGKILL")))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(restarts.now(Restart("SIGTERM")))
+        await asyncio.sleep(0)
+        await asyncio.gather(first, second, somebody(restarts))
+
+    asyncio.run(two())
+    assert up == [(True, 2)]
