@@ -35,6 +35,9 @@ MEMBER_FETCH, MEMBER_COMMIT = 9, 9
 
 OFFSETS = (0, 1, 7, 2**31, 2**53 + 1, 2**63 - 1)
 
+EMPTY = 0.3
+"""How often it is used that nobody is in a group that was one of members."""
+
 LEAVES, LEAVES_FOR_A_WHILE = -1, -2
 
 Change = Callable[["ConsumerMoves", Any, ConsumerClient], Any]
@@ -61,6 +64,10 @@ class ConsumerMoves:
 
     def any(self, client: ConsumerClient) -> Ask:
         """A request of any kind, which may be wrong in one way, or in two."""
+        group = self.simulated.group
+        if group is not None and not group.members and self.rng.random() < EMPTY:
+            operator = self.cast.operator
+            return self.made("delete", operator) if self.rng.random() < 0.4 else self.alone(operator)
         name = self.rng.choice(_KINDS)
         ask = self.made(name, self.cast.operator if name in _OF_OPERATORS else client)
         for _ in range(self.rng.choice((0, 1, 1, 1, 2))):
@@ -201,14 +208,26 @@ _MAKES: Mapping[str, Callable[[ConsumerMoves, ConsumerClient], Planned]] = {
     "list": lambda moves, client: Listing(),
     "classic": lambda moves, client: Looking(moves.rng.choice(("JoinGroup", "SyncGroup", "Heartbeat"))),
     "remove": lambda moves, client: Leaving((client.member_id,)),
+    "remove-all": lambda moves, client: Leaving(
+        tuple(moves.simulated.group.members if moves.simulated.group else ())
+    ),
 }
 _KINDS = (
     *("join", "join", "partial", "partial", "acknowledges", "acknowledges", "full", "full", "subscribes"),
     *("subscribes", "wishes", "leave", "commit", "commit", "commit", "fetch", "fetch", "fetch-all"),
     *("topic", "topic", "delete-offsets", "delete", "describe", "describe", "describe-as-classic", "list"),
-    *("classic", "remove"),
+    *("classic", "remove", "remove-all"),
 )
-_OF_OPERATORS = ("topic", "delete-offsets", "delete", "describe", "describe-as-classic", "list", "fetch-all")
+_OF_OPERATORS = (
+    "topic",
+    "delete-offsets",
+    "delete",
+    "describe",
+    "describe-as-classic",
+    "list",
+    "fetch-all",
+    "remove-all",
+)
 
 
 def _other_id(moves: ConsumerMoves, request: Any, client: ConsumerClient) -> Any:
