@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from rota.server import partition, producers
 from rota.server.errors import Refusal
 from rota.server.partition import OVERHEAD, Appended, Memory, PartitionLog, TimedOffset
+from rota.server.topic_configs import LogConfig
 from rota.wire.records import Record, decode_batch, encode_batch, split
 
 RETENTION = 3_000
@@ -48,8 +49,8 @@ class AgainstAList(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.memory = Memory(CAPACITY)
-        self.log = PartitionLog(RETENTION, self.memory)
-        self.other = PartitionLog(-1, self.memory)
+        self.log = PartitionLog(LogConfig(retention_bytes=RETENTION), self.memory)
+        self.other = PartitionLog(LogConfig(), self.memory)
         self.batches = []
         self.end = 0
         self.other_bytes = 0
@@ -166,7 +167,7 @@ partition_bisect = partition.bisect_left
 
 
 def test_a_batch_of_another_compression_is_taken_as_a_whole():
-    log = PartitionLog(-1, Memory(CAPACITY))
+    log = PartitionLog(LogConfig(), Memory(CAPACITY))
     for codec in (2, 3, 4):
         _, data = made([codec, codec + 5])
         coded = data[:22] + bytes([codec]) + data[23:]
@@ -184,7 +185,7 @@ def crc(data):
 
 
 def test_a_batch_larger_than_the_retention_stays_until_the_next():
-    log = PartitionLog(100, Memory(10_000))
+    log = PartitionLog(LogConfig(retention_bytes=100), Memory(10_000))
     log.append(*made([1], 500))
     assert (log.log_start, log.log_end) == (0, 1)
     assert len(log.read(0, 10, True)[0]) == 1
@@ -193,7 +194,7 @@ def test_a_batch_larger_than_the_retention_stays_until_the_next():
 
 
 def test_negative_retention_is_none():
-    log = PartitionLog(-1, Memory(10_000_000))
+    log = PartitionLog(LogConfig(), Memory(10_000_000))
     for _ in range(1000):
         log.append(*made([1], 10))
     assert (log.log_start, log.log_end) == (0, 1000)
@@ -229,7 +230,7 @@ def sends(draw):
 
 def against_all_that_was_sent(steps):
     """The model keeps every batch that was taken, by producer, and counts sequence numbers one by one."""
-    log = PartitionLog(-1, Memory(10**7))
+    log = PartitionLog(LogConfig(), Memory(10**7))
     taken, end = {}, 0
     for producer, epoch, sequence, count in steps:
         numbers = [(sequence + index) % 2**31 for index in range(count)]
@@ -285,7 +286,7 @@ def test_producers_with_planted_bugs(target, name, bug, monkeypatch):
 def test_what_is_counted_is_no_less_than_what_it_takes(size):
     """The dearest batches: small ones, each of a producer of its own."""
     tracemalloc.start()
-    log = PartitionLog(-1, Memory(10**9))
+    log = PartitionLog(LogConfig(), Memory(10**9))
     before = tracemalloc.get_traced_memory()[0]
     for producer in range(2000):
         log.append(*made([1], size, producer_id=producer + 1000, producer_epoch=0, base_sequence=0))
@@ -295,7 +296,7 @@ def test_what_is_counted_is_no_less_than_what_it_takes(size):
 
 
 def test_a_producer_is_forgotten_with_its_last_batch():
-    log = PartitionLog(2 * (OVERHEAD + 100), Memory(10**6))
+    log = PartitionLog(LogConfig(retention_bytes=2 * (OVERHEAD + 100)), Memory(10**6))
     for sequence in range(3):
         log.append(*made([1], producer_id=1, producer_epoch=0, base_sequence=sequence))
     assert refusal(log, *made([1], producer_id=1, producer_epoch=0, base_sequence=9)) == 45
