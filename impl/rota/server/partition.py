@@ -269,7 +269,7 @@ class PartitionLog:
 
 
 _max_timestamp = attrgetter("max_timestamp")
-_held = attrgetter("held")
+_held = attrgetter("held", "name")
 
 
 def _first_since(batch: Batch, timestamp: int) -> Looking:
