@@ -69,7 +69,10 @@ def test_only_validation_creates_nothing(address, user):
         ({"replication_factor": 0}, 38),
         ({"replication_factor": 3}, 38),
         ({"configs": [{"name": "retention.ms", "value": "-2"}]}, 40),
-        ({"configs": [{"name": "leader.replication.throttled.replicas", "value": "1:1," * 2000 + "1:1"}]}, 40),
+        (
+            {"configs": [{"name": "leader.replication.throttled.replicas", "value": "1:1," * 2000 + "1:1"}]},
+            40,
+        ),
         ({"configs": [{"name": "cleanup.policy", "value": None}]}, 40),
         ({"configs": [{"name": "nonsense", "value": "1"}]}, 40),
         ({"configs": [{"name": "nonsense", "value": None}]}, 40),
