@@ -16,6 +16,7 @@ from rota.linearise.consumer.answers import comparable
 from rota.linearise.consumer.apart import (
     apart,
     deletes_simple,
+    gives_way,
     offsets_after,
     reads,
     spec_request,
@@ -143,6 +144,11 @@ class ConsumerSteps:
         answer = apart(rest, request, call.version)
         if answer is not None:
             yield Taken(self._owing(rest, number, answer, span), ())
+            if gives_way(rest, request):
+                left = Before(rest.now, number, span)
+                classic = View(ClassicGroup(empty=True), frozenset(), rest.now.offsets)
+                rest = replace(rest, now=classic, behind=(*rest.behind, left), armed=FrozenMap())
+                yield Taken(self._owing(self._looked_for(rest, span), number, answer, span), ())
             return
         if deletes_simple(rest, request):
             gone = Before(rest.now, number, span)
