@@ -56,6 +56,24 @@ def test_the_first_line_names_cause_member_and_seconds(log: Path) -> None:
     assert rows == ["billing", "orders"]
 
 
+def test_seconds_that_no_source_shows_are_none(tmp_path: Path) -> None:
+    """As of a group's records, which say who was in each generation and no more."""
+    night = Night(source=Source.OFFSETS)
+    for at, generation, members in ((0, 1, [A]), (100, 2, [A, B])):
+        listed = [
+            {"member": one, "instance": "", "session_ms": 45_000, "rebalance_ms": 300_000} for one in members
+        ]
+        night.say(at, Kind.GROUP_STORED, A, generation=generation, data={"members": listed})
+    path = tmp_path / "night.jsonl"
+    path.write_text("".join(f"{line_of(event)}\n" for event in night.events))
+    _, out, _ = ended(str(path))
+    assert out.splitlines()[-1].endswith("; how long there was no assignment is not visible")
+    (row,) = (line.split() for line in out.splitlines() if line.startswith("orders  "))
+    assert row[3] == "?"
+    told = json.loads(ended(str(path), "--json")[1])
+    assert (told["seconds"], told["groups"][0]["seconds"]) == (None, None)
+
+
 def test_a_group_is_told_alone(log: Path) -> None:
     code, out, _ = ended(str(log), "--group", "orders")
     assert code == 0

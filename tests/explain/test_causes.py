@@ -281,6 +281,11 @@ def moved() -> Night:
     return found.prepare(0.5, 4, "", partition=7).settle(2, 5, 2)
 
 
+@night("broker-away")
+def away() -> Night:
+    return Night().say(0, Kind.FAILED, A, data={"cut": True}).settle(1, 2, 1)
+
+
 @night("lost-client/after a move")
 def lost_after_a_move() -> Night:
     found = Night().say(0, Kind.LOADED, generation=4, data={"members": 2, "partition": 7})
@@ -446,6 +451,16 @@ def _stored(*generations: list[str]) -> Night:
 @pytest.mark.parametrize("name", NIGHTS)
 def test_the_cause_of_a_night_is_named(name: str) -> None:
     assert causes(NIGHTS[name]())[-1] == name.partition("/")[0]
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_it_is_where_no_line_says_who_has_joined(name: str) -> None:
+    """Kafka 3 tells a newcomer at INFO by the reason of the rebalance alone, but for a static one and for the
+    state in which it was given its id."""
+    made = NIGHTS[name]()
+    told = (one.kind is Kind.JOINED and not one.instance and one.state != "Empty" for one in made.events)
+    made.events = [one for one, is_told in zip(made.events, told, strict=True) if not is_told]
+    assert causes(made)[-1] == name.partition("/")[0]
 
 
 def test_every_cause_has_a_night_and_a_neighbour() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from harness.nights import START, member
+import pytest
+
+from harness.nights import START, Night, member
 from rota.explain.diagnosis import Diagnosis
 from rota.explain.frames import Frames
 from rota.explain.worst import Explained, Explainer, Wanted
@@ -80,6 +82,12 @@ class Recording:
     def beat(self, at: float, who: str, error: str = "NONE") -> Recording:
         """A heartbeat."""
         return self.ask(at, who, "Heartbeat", {"generation_id": 1}, {"error_code": ERROR_CODES[error]})
+
+    def end(self, at: float, who: str, by: str) -> Recording:
+        """The connection of a member ends."""
+        data = {"connection": int(who[-4:], 16)}
+        self._add(at, "night.jsonl:0", Kind.CLOSED, data, reason=f"closed by the {by}")
+        return self
 
     def two(self) -> Recording:
         """Generation 1 of A, who leads, and B."""
@@ -172,6 +180,47 @@ def test_who_is_refused_after_its_session_was_paused() -> None:
     assert recording.last().cause.name == "paused-process"
 
 
+@pytest.mark.parametrize(("by", "cause"), [("broker", "broker-away"), ("client", "paused-process")])
+def test_whose_connection_the_broker_had_ended_was_not_paused(by: str, cause: str) -> None:
+    recording = _silent(10.5).end(21, B, by).beat(31.5, B, "UNKNOWN_MEMBER_ID").join(31.6, C, 3, [A, C], 1)
+    recording.beat(31.7, A, "REBALANCE_IN_PROGRESS").join(31.8, A, 3, [A, C], 0.8)
+    recording.sync(32.7, A, 3, 0, 1).sync(32.7, C, 3, 2, 3)
+    assert recording.last().cause.name == cause
+
+
+def test_who_is_not_known_any_more_when_others_join_was_gone_before() -> None:
+    """As after a restart of the broker: B is refused while A, who was, too, is the first to join again."""
+    recording = Recording().two().beat(20, B).beat(20, A).end(21, B, "broker").end(21, A, "broker")
+    recording.beat(40, A, "UNKNOWN_MEMBER_ID").join(40.1, C, 3, [C], 2).beat(41, B, "UNKNOWN_MEMBER_ID")
+    assert recording.sync(42.5, C, 3, 0, 1, 2, 3).last().cause.name == "broker-away"
+
+
+def test_who_asks_for_its_assignment_before_the_leader_has_its_answer_has_asked() -> None:
+    """What it did afterwards was not to join again."""
+    recording = Recording().join(0, A, 1, [A, B], 3).join(0.1, B, 1, [A, B], 2.7)
+    recording.sync(2.9, B, 1, 2, 3).sync(3.1, A, 1, 0, 1)
+    for second in range(4, 125):
+        recording.beat(second, B, "NONE" if second < 65 else "REBALANCE_IN_PROGRESS")
+    recording.beat(65, A, "REBALANCE_IN_PROGRESS").join(65.2, A, 2, [A], 60).sync(125.3, A, 2, 0, 1, 2, 3)
+    assert recording.last().cause.name == "not-rejoined"
+
+
+def test_what_frames_tell_when_a_broker_s_log_has_told_the_end_belongs_to_what_has_ended() -> None:
+    """The broker says that the join phase is over before the leader has its list, which shows who is gone."""
+    recording = _silent(10.5).end(21, B, "broker").beat(31.5, B, "UNKNOWN_MEMBER_ID")
+    log = Night().fail(30.4, B, 1, 1, took=0.25)
+    recording.events += log.events
+    assert [one.cause.name for one in recording.explained().incidents][-1] == "broker-away"
+
+
+def test_who_is_heard_of_after_the_broker_had_ended_its_connection_is_there_again() -> None:
+    recording = Recording().two().end(5, B, "broker").beat(6, B)
+    recording.beat(20, B).beat(31, A, "REBALANCE_IN_PROGRESS").join(31.2, A, 2, [A]).sync(
+        31.3, A, 2, 0, 1, 2, 3
+    )
+    assert recording.last().cause.name == "lost-client"
+
+
 def test_answers_to_requests_that_were_not_seen_tell_nothing() -> None:
     recording = Recording().two()
     recording.events = [one for one in recording.events if one.kind is Kind.RESPONSE]
@@ -185,10 +234,10 @@ def test_what_is_kept_of_frames_goes_by_what_is_unanswered() -> None:
     recording.ask(2000, B, "JoinGroup", {}, None)
     for event in recording.events:
         list(frames.told(event))
-    assert frames.kept == 2  # the group, and the JoinGroup that waits
+    assert frames.kept == 4  # the group, the JoinGroup that waits, and who speaks on two connections
     closed = Event(START + 2001, Source.FRAMES, "x", Kind.CLOSED, data={"connection": int(B[-4:], 16)})
     list(frames.told(closed))
-    assert frames.kept == 1
+    assert frames.kept == 2
 
 
 def test_groups_of_frames_are_forgotten_in_the_end() -> None:

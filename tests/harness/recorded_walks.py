@@ -22,13 +22,14 @@ from rota.generate import virtual
 from rota.generate.hunt import Grounds, Trial, trial
 from rota.generate.player import Message, Played
 from rota.generate.settings import broker_config
+from rota.linearise import Restarted
 from rota.mutants.core import BESIDE_MEMBERS, CoreBug, place, planted
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow
 from rota.oracle.translate import spec_timer
-from rota.spec import PROFILES
+from rota.spec import PROFILES, BrokerConfig
 from rota.validate.account import Account
-from rota.validate.terms import Terms
+from rota.validate.terms import Terms, looks_every
 
 WALKS = 200
 """Of a seed, that are played until a bug has shown often enough."""
@@ -89,9 +90,21 @@ class Recording:
     shown: Shown
     parted: str
 
+    def set_as_before(self, config: BrokerConfig) -> bool:
+        """Whether every restart has left the settings as they were."""
+        restarts = (one for one in self.played.history.events if isinstance(one, Restarted))
+        return all(one.config in (None, config) for one in restarts)
+
     def judged(self, grounds: Grounds, fresh: bool) -> Account:
-        """What `rota validate` says of it."""
-        terms = Terms(PROFILES[grounds.profile], broker_config(grounds.settings), fresh=fresh)
+        """What `rota validate` says of it, which is told what whoever runs the broker knows of it."""
+        config = broker_config(grounds.settings)
+        terms = Terms(
+            PROFILES[grounds.profile],
+            config,
+            fresh=fresh,
+            durable=self.set_as_before(config),
+            looks_every=looks_every(grounds.settings),
+        )
         return judged(frames_of(self.played), terms)
 
 

@@ -170,3 +170,24 @@ def two_members():
     told.hears(leads, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"1"))
     told.hears(waits, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"2"))
     return told
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"), [("NONE", PASSES), ("UNKNOWN_MEMBER_ID", PASSES), ("ILLEGAL_GENERATION", FAILS)]
+)
+def test_where_nobody_knows_whether_it_was_started_again_both_may_be(error, wanted):
+    """A generation whose assignment never came is lost with a restart, and goes on without one."""
+    told = Told()
+    number = told.joins(0, session=20_000, version=3)
+    told.after(1.0).hears(number, joined("m", 1, ("m",), metadata="of "))
+    restarted(told)
+    told.events[-1] = replace(told.events[-1], sure=False)
+    assert verdict(told.beaten(told.beats(5, "m"), error)) is wanted
+
+
+@pytest.mark.parametrize(("seconds", "wanted"), [(1.0, PASSES), (3.0, FAILS)])
+def test_what_goes_on_without_a_restart_keeps_its_time(seconds, wanted):
+    """A session of 2 s, of which 0.5 s were over when the connections ended."""
+    told = restarted(Told().alone(), takes=0.2)
+    told.events[-1] = replace(told.events[-1], sure=False)
+    assert verdict(told.beaten(told.after(seconds).beats(5, "m"))) is wanted

@@ -167,6 +167,11 @@ class Scene(World):
         """Waits until a process has ended of itself or been killed."""
         self.history.wait(f"{member.name} has ended", lambda: bool(self.history.of(member.name, "ended")))
 
+    def starts(self, member: Member, seconds: float) -> None:
+        """Waits until a process consumes, which may take a JVM seconds, and so long after that."""
+        self.history.wait(f"{member.name} has started", lambda: bool(self.history.of(member.name, "started")))
+        time.sleep(seconds)
+
     def lone(self, *members: Member) -> None:
         """Waits until these alone are a generation, a later one than when the incident began or last time."""
         self._generation = self.settled(*members, beyond=self._generation)

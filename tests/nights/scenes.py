@@ -184,8 +184,7 @@ def group_too_large(scene: Scene) -> None:
     """A third consumer comes where two are allowed."""
     topic, _ = group_of(scene, 2)
     scene.begins()
-    scene.client(topic)
-    time.sleep(4)
+    scene.starts(scene.client(topic), 4)
 
 
 @night("subscription-changed", less=frozenset({"rejoined-changed", "leader-rejoined"}))
@@ -257,6 +256,7 @@ def id_never_used(scene: Scene) -> None:
 
 @night(
     "coordinator-moved",
+    "broker-away",
     less=GOES
     | COMES
     | frozenset({"leader-rejoined", "metadata-changed", "lost-client", "sessions-together"}),
@@ -280,6 +280,5 @@ def full_disk(scene: Scene) -> None:
     scene.begins()
     if not scene.broker.fill_disk():
         raise NotPlayable("its only disk would end this broker")
-    scene.client(topic)
-    time.sleep(5)
+    scene.starts(scene.client(topic), 5)
     assert not scene.history.of(first.name, "ended")

@@ -21,7 +21,7 @@ SECTIONS = {
         "--port",
         "--command-config",
     ),
-    "What to judge": ("--group", "--since", "--fresh"),
+    "What to judge": ("--group", "--since", "--fresh", "--durable"),
     "By what": ("--profile", "--set", "--forgive"),
     "What to report": ("--report", "--json", "--quiet"),
 }

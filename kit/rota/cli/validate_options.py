@@ -21,6 +21,7 @@ class ValidateOptions(SourceOptions):
     group: str = ""
     since: str | None = None
     fresh: bool = False
+    durable: bool = False
     settings: tuple[str, ...] = ()
     forgive: float = 2.0
 
@@ -29,7 +30,12 @@ class ValidateOptions(SourceOptions):
         return self.moments({"--since": self.since})[0]
 
     def checked(self) -> None:
-        """Errors: UsageError for a profile that there is not."""
+        """Errors: UsageError for a profile that there is not, and --durable without --fresh."""
+        if self.durable and not self.fresh:
+            raise UsageError(
+                "--durable asks what a coordinator that is started anew has of its groups, which is known "
+                "only of groups that are seen from their beginning; add --fresh if these are"
+            )
         if self.profile not in PROFILES:
             there = ", ".join(PROFILES)
             raise UsageError(
@@ -46,6 +52,8 @@ OPTIONS = (
     click.option("--since", metavar="TIME", help="Only from then on."),
     click.option("--fresh", is_flag=True,
                  help="The groups did not exist before: judge them from the first event, offsets too."),
+    click.option("--durable", is_flag=True,
+                 help="With --fresh: a broker that restarts has all that it stored, and is set as before."),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
                  help="What the broker runs with, if not Kafka's default; repeatable."),
     click.option("--forgive", type=click.FloatRange(min=0.0), default=2.0, metavar="SECONDS",

@@ -25,7 +25,7 @@ from rota.report.live_line import LiveLine
 from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account
-from rota.validate.terms import LIMITS, Terms
+from rota.validate.terms import LIMITS, Terms, looks_every
 from rota.validate.validation import Clusters
 
 SCHEMA = 1
@@ -61,6 +61,8 @@ class Run:
             broker_config(known),
             replace(LIMITS, forgives=self.options.forgive),
             fresh=self.options.fresh,
+            durable=self.options.durable,
+            looks_every=looks_every(known),
             since=self.options.start(),
             group=self.options.group,
             assumed=frozenset(DEFAULTS) - known.keys(),

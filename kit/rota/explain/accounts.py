@@ -224,9 +224,11 @@ class Accounts:
         self._groups.pop(group.name, None)
 
     def _member(self, group: Group, event: Event) -> None:
-        """Somebody came or went. While assignments are awaited that begins the next rebalance."""
+        """Somebody came or went. While assignments are awaited that begins the next rebalance, but for what
+        frames tell afterwards: how those went that the leader's list has no more."""
         one = group.open
-        if one is None or (one.by_broker and one.joined is not None):
+        ended = one.joined if one is not None and one.by_broker else None
+        if one is None or (ended is not None and (event.at is None or event.at >= ended)):
             group.remember(event)
         else:
             one.note(event)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rota.explain.diagnosis import Diagnosis, evidence
 from rota.explain.rebalance import Rebalance
-from rota.explain.worst import Explained, Totals
+from rota.explain.worst import Explained, Totals, visible
 from rota.reading import Tally
 
 SCHEMA = 1
@@ -23,7 +23,7 @@ def as_json(found: Explained, tally: Tally) -> dict[str, Any]:
         "verdict": EXPLAINED if found.events else NOTHING,
         "first": None if first is None else first.headline,
         "rebalances": found.rebalances,
-        "seconds": round(found.seconds, 3),
+        "seconds": _seconds(found),
         "groups": [_totals(one) for one in found.groups],
         "groups_left_out": found.more_groups,
         "incidents": [_incident(one) for one in found.incidents],
@@ -35,12 +35,17 @@ def as_json(found: Explained, tally: Tally) -> dict[str, Any]:
     }
 
 
+def _seconds(of: Totals | Explained) -> float | None:
+    seconds = visible(of)
+    return None if seconds is None else round(seconds, 3)
+
+
 def _totals(one: Totals) -> dict[str, Any]:
     return {
         "group": one.group,
         "rebalances": one.rebalances,
         "incidents": one.incidents,
-        "seconds": round(one.seconds, 3),
+        "seconds": _seconds(one),
         "costliest_cause": one.worst,
         "last": one.last,
         "open": one.open,

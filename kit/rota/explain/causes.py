@@ -24,9 +24,10 @@ class Cause:
     """Something that makes groups rebalance.
 
     name: for programs; title: in a word or two; needs: the evidence, all of it; never: signs beside which it
-    is not this; sentence: what happened, with {who} (members by the first sign that is needed), {number} of
-    them and {group}; unseen: what this evidence cannot tell; change: what helps, each with the setting that
-    it is about, if any; rule: the slug of the spec's rule; weaknesses: names in docs/findings.md that fit;
+    is not this; sentence: what happened, with {who} (members by the first sign that is needed), {was} (or
+    were), {number} of them and {group}; unseen: what this evidence cannot tell; change: what helps, each with
+    the setting that it is about, if any; rule: the slug of the spec's rule; weaknesses: names in
+    docs/findings.md that fit;
     routine: nobody is worse off, so it is told last.
     """
 
@@ -110,7 +111,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "slow-poll", "Slow poll", needs(Sign.LATE_POLL),
-        "{who} was not polled by its application within max.poll.interval.ms, and left",
+        "{who} {was} not polled by its application within max.poll.interval.ms, and left",
         "leave.member",
         (LONGER_POLL, FEWER_RECORDS, ("", "hand records to other threads, pause the partitions and go on "
                                           "polling")),
@@ -161,8 +162,18 @@ CAUSES: tuple[Cause, ...] = (
                     "weakness.refused-after-a-move", "weakness.sync-while-loading-is-fatal"),
     ),
     Cause(
+        "broker-away", "The broker was away", needs(Sign.CUT_OFF),
+        "the broker ended the connection of {who}, whose session ran out before it was heard of again: the "
+        "broker was started again, or was cut off",
+        "timers.session-expired",
+        (("", "see why the broker went: a restart, a crash, a host that is gone"),
+         ("session.timeout.ms", "longer than the coordinator is away when a broker restarts")),
+        unseen="whether the client would have been in time otherwise",
+        weaknesses=("weakness.taken-for-dead-and-consuming",),
+    ),
+    Cause(
         "paused-process", "Paused process", needs(Sign.HEARD_AFTER),
-        "{who} was silent for its session timeout and was heard of again afterwards: paused or cut off, "
+        "{who} {was} silent for its session timeout and {was} heard of again afterwards: paused or cut off, "
         "not dead",
         "timers.session-expired",
         (LONGER_SESSION, ("", "look for pauses of the garbage collector, throttled processors, a machine "
@@ -181,7 +192,8 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "static-restart-late", "A static restart that took too long", needs(Sign.INSTANCE_BACK),
-        "the static member {who} was back after its session had run out, so its restart cost two rebalances",
+        "the static member {who} {was} back after its session had run out, so its restart cost two "
+        "rebalances",
         "timers.session-expired",
         (LONGER_SESSION,),
     ),
@@ -243,7 +255,7 @@ CAUSES: tuple[Cause, ...] = (
         "restart",
         "Restart",
         needs(Sign.CLOSED, Sign.RETURNED),
-        "{who} was closed, and a client of the same id came",
+        "{who} {was} closed, and a client of the same id came",
         "leave.member",
         (STATIC,),
     ),
@@ -259,7 +271,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "closed", "A consumer was closed", needs(Sign.CLOSED),
-        "{who} was closed by its application",
+        "{who} {was} closed by its application",
         "leave.member",
         (STATIC, COOPERATIVE),
     ),

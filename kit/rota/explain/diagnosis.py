@@ -50,7 +50,8 @@ class Diagnosis:
     def sentence(self) -> str:
         """What happened."""
         who = listed(self.who) if self.who else "a member"
-        return self.cause.sentence.format(who=who, number=self.number, group=self.group)
+        was = "were" if len(self.who) > 1 else "was"
+        return self.cause.sentence.format(who=who, was=was, number=self.number, group=self.group)
 
     @property
     def group(self) -> str:

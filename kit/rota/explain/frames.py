@@ -14,13 +14,17 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
 from rota.history import Event, Kind
+from rota.record.dialogue import BROKER, ended_by
 from rota.wire import WireError
 from rota.wire.consumer import decode_assignment
+from rota.wire.error_codes import ERROR_CODES
 
 FORGOTTEN = 3600.0
 """Seconds of silence after which a group, or a request without an answer, is forgotten."""
 
 LOOK = 600.0
+
+UNKNOWN_MEMBER_ID = ERROR_CODES["UNKNOWN_MEMBER_ID"]
 
 SLACK = 0.95
 """So much of a session timeout a member was silent at least when it had run out: clocks and frames in
@@ -32,19 +36,45 @@ Told = Iterator[Event]
 @dataclass
 class _Group:
     """What frames told of a group. roster: member → instance id, since when; heard: member → when it sent
-    something last; synced: who has asked for an assignment since then; rebalance_ms: the longest timeout;
-    began: the first sign of the rebalance that goes on."""
+    something last; cut: member → when the broker ended the connection on which that was; before: member →
+    both, as they were before what has no answer yet or was refused since nobody knows it; synced: member →
+    generation in which it asked for its assignment; rebalance_ms: the longest timeout; began: the first sign
+    of the rebalance that goes on."""
 
     roster: dict[str, str] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
+    cut: dict[str, float] = field(default_factory=dict)
+    before: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     sessions: dict[str, int] = field(default_factory=dict)
     since: float | None = None
-    synced: set[str] = field(default_factory=set)
+    generation: int = -1
+    synced: dict[str, int] = field(default_factory=dict)
     rebalance_ms: int = 0
     joined: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     began: float | None = None
     seen: float = 0.0
+
+    def hears(self, member: str, at: float) -> None:
+        """A member has sent something."""
+        self.before.setdefault(member, (self.heard.get(member), self.cut.pop(member, None)))
+        self.heard[member] = at
+
+    def answers(self, member: str, is_known: bool) -> None:
+        """It was answered; who is not known any more was gone before it sent that."""
+        heard, cut = self.before.get(member, (None, None))
+        if is_known:
+            self.before.pop(member, None)
+        elif heard is not None:
+            self.heard[member] = heard
+            if cut is not None:
+                self.cut[member] = cut
+
+    def keeps(self, roster: Mapping[str, str]) -> None:
+        """Of others nothing is remembered any more."""
+        for known in (self.heard, self.cut, self.before, self.sessions, self.synced):
+            for gone in known.keys() - roster.keys():
+                del known[gone]
 
 
 class Frames:
@@ -53,6 +83,7 @@ class Frames:
     def __init__(self) -> None:
         self._waiting: dict[tuple[int, int], Event] = {}
         self._groups: dict[str, _Group] = {}
+        self._speaks: dict[int, tuple[str, str]] = {}  # connection → group and member, of the last to speak
         self._looked: float | None = None
         self._requests: Mapping[str, Callable[[Event, _Group], Told]] = {
             "JoinGroup": self._joins,
@@ -69,7 +100,7 @@ class Frames:
     @property
     def kept(self) -> int:
         """How much is kept."""
-        return len(self._waiting) + len(self._groups)
+        return len(self._waiting) + len(self._groups) + len(self._speaks)
 
     def told(self, event: Event) -> Told:
         """What a frame tells."""
@@ -80,6 +111,7 @@ class Frames:
             return
         if event.kind is Kind.CLOSED:
             self._waiting = {key: one for key, one in self._waiting.items() if key[0] != number}
+            self._ended(number, event)
             return
         key = (number, int(event.data.get("correlation", -1)))
         if event.kind is Kind.REQUEST:
@@ -89,16 +121,25 @@ class Frames:
         elif event.kind is Kind.RESPONSE:
             request = self._waiting.pop(key, None)
             if request is not None and api in self._responses and request.group:
-                yield from self._responses[api](event, request, self._group(request.group, at))
+                group = self._group(request.group, at)
+                group.answers(request.member, UNKNOWN_MEMBER_ID not in _codes(_fields(event)))
+                yield from self._responses[api](event, request, group)
 
     def _asked(self, event: Event, api: str) -> Told:
         if not event.group:
             return
         group = self._group(event.group, event.at)
         if event.member and event.at is not None:
-            group.heard[event.member] = event.at
+            group.hears(event.member, event.at)
+            self._speaks[event.data["connection"]] = event.group, event.member
         if api in self._requests:
             yield from self._requests[api](event, group)
+
+    def _ended(self, connection: int, event: Event) -> None:
+        """A connection has ended, and maybe it was the broker that did it to the member who spoke on it."""
+        name, member = self._speaks.pop(connection, ("", ""))
+        if name in self._groups and event.at is not None and ended_by(event.reason) == BROKER:
+            self._groups[name].cut[member] = event.at
 
     def _group(self, name: str, at: float | None) -> _Group:
         group = self._groups.setdefault(name, _Group())
@@ -119,7 +160,7 @@ class Frames:
             yield _as(event, event, Kind.JOINING, reason=str(fields.get("reason") or ""), data=timeouts)
 
     def _syncs(self, event: Event, group: _Group) -> Told:
-        group.synced.add(event.member)
+        group.synced[event.member] = -1 if event.generation is None else event.generation
         yield from ()
 
     def _leaves(self, event: Event, group: _Group) -> Told:
@@ -157,12 +198,11 @@ class Frames:
             data["roster"] = roster
             if roster.keys() != group.roster.keys() or group.began is not None:
                 group.since = event.at
-                group.synced.clear()
             group.roster, group.began = roster, None
+            group.generation = int(fields.get("generation_id") or -1)
             group.joined.clear()
             group.left.clear()
-            group.heard = {one: at for one, at in group.heard.items() if one in roster}
-            group.sessions = {one: ms for one, ms in group.sessions.items() if one in roster}
+            group.keeps(roster)
         generation = fields.get("generation_id")
         yield replace(_as(event, request, Kind.WAS_JOINED, member=member, data=data), generation=generation)
 
@@ -176,9 +216,12 @@ class Frames:
             silent = group.began - heard
             if session and silent >= session / 1000 * SLACK:
                 words = f"silent for {silent:.1f} s, and its session timeout is {session / 1000:g} s"
-                made = _as(event, request, Kind.FAILED, member=member, instance=instance, reason=words)
+                cut = {"cut": True} if member in group.cut else {}
+                made = _as(
+                    event, request, Kind.FAILED, member=member, instance=instance, reason=words, data=cut
+                )
                 yield replace(made, at=group.began)
-            elif member not in group.synced and group.rebalance_ms and _lasted(group):
+            elif group.synced.get(member) != group.generation and group.rebalance_ms and _lasted(group):
                 words = f"it did not send SyncGroup within {group.rebalance_ms / 1000:g} s"
                 yield _as(event, request, Kind.NOT_SYNCED, member=member, instance=instance, reason=words)
             elif silent < 0 and member not in group.joined:
@@ -204,12 +247,7 @@ class Frames:
             yield _as(event, request, Kind.REFUSED, reason=error, data={"api": "Heartbeat"})
 
     def _committed(self, event: Event, request: Event, group: _Group) -> Told:
-        codes = {
-            one.get("error_code")
-            for topic in _fields(event).get("topics") or ()
-            for one in topic.get("partitions") or ()
-        }
-        for code in sorted(one for one in codes if isinstance(one, int) and one):
+        for code in sorted(_codes(_fields(event))):
             yield _as(event, request, Kind.COMMIT_REFUSED, reason=error_name(code))
 
     def _rebalances(self, event: Event, request: Event, group: _Group) -> Event:
@@ -222,6 +260,7 @@ class Frames:
         self._waiting = {
             key: one for key, one in self._waiting.items() if one.at is None or now - one.at < FORGOTTEN
         }
+        self._speaks = {key: one for key, one in self._speaks.items() if one[0] in self._groups}
 
 
 def _lasted(group: _Group) -> bool:
@@ -255,6 +294,13 @@ def _fields(event: Event) -> Mapping[str, Any]:
 def _error(fields: Mapping[str, Any]) -> str:
     code = fields.get("error_code")
     return error_name(code) if isinstance(code, int) and code else ""
+
+
+def _codes(fields: Mapping[str, Any]) -> set[int]:
+    """All errors of an answer, of commits those of partitions."""
+    partitions = (one for topic in fields.get("topics") or () for one in topic.get("partitions") or ())
+    found = {one.get("error_code") for one in (fields, *partitions)}
+    return {one for one in found if isinstance(one, int) and one}
 
 
 def _without_bytes(data: Mapping[str, Any]) -> dict[str, Any]:

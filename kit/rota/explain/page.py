@@ -8,7 +8,7 @@ from rota.explain import telling
 from rota.explain.diagnosis import Diagnosis, account, evidence, worst_gaps
 from rota.explain.rebalance import Rebalance
 from rota.explain.timeline import legend, timeline
-from rota.explain.worst import Explained
+from rota.explain.worst import Explained, visible
 from rota.pages.document import document, part
 from rota.pages.fragments import SWITCH
 from rota.report.format import counted
@@ -40,7 +40,7 @@ def page(found: Explained, read: str) -> str:
 def _facts(found: Explained, read: str) -> Iterator[Markup]:
     told = {
         "rebalances": f"{found.rebalances:,}",
-        "without an assignment": f"{found.seconds:,.1f} s",
+        "without an assignment": "not visible" if visible(found) is None else f"{telling.cost(found)} s",
         "read": read,
         "times": "in UTC",
     }
@@ -56,7 +56,7 @@ def _groups(found: Explained) -> Markup:
             element("th", one.group, scope="row"),
             element("td", f"{one.rebalances:,}"),
             element("td", f"{one.incidents:,}"),
-            element("td", f"{one.seconds:,.1f}"),
+            element("td", "not visible" if visible(one) is None else telling.cost(one)),
             element("td", one.worst),
             element("td", f"{telling.clock(one.last, day=True)}{', goes on' if one.open else ''}"),
         )

@@ -30,6 +30,8 @@ class Sign(StrEnum):
     """The session of a member ran out."""
     TOGETHER = "sessions-together"
     """Members whose sessions ran out within seconds, the most of them."""
+    CUT_OFF = "cut-off"
+    """The broker had ended the connection of a member whose session ran out afterwards."""
     HEARD_AFTER = "heard-after"
     """A member was heard of again, as itself, after its session had run out."""
     INSTANCE_BACK = "instance-back"
@@ -144,6 +146,9 @@ class Seen:
     def take(self, rebalance: Rebalance) -> None:
         """All that one rebalance shows."""
         before = Counter(self.counts)
+        sign = _TRIGGERS.get(rebalance.trigger.name)
+        if sign is Sign.JOINED:  # Kafka 3 tells it in no line of its own but at DEBUG
+            self._comes(rebalance.who, rebalance.began)
         for event in rebalance.events:
             self._event(event, rebalance)
         if rebalance.from_empty:
@@ -154,7 +159,6 @@ class Seen:
             self._count(Sign.CAME, member)
         for member in rebalance.gone:
             self._count(Sign.GONE, member)
-        sign = _TRIGGERS.get(rebalance.trigger.name)
         if sign is not None and (sign not in _ONCE or self.counts[sign] == before[sign]):
             self._count(sign, rebalance.who)
         if (joining := _JOINING.get(said(rebalance.reason))) is not None:
@@ -216,6 +220,8 @@ class Seen:
             return
         again = self._is_over(event.member)  # told by another source too
         yield Sign.SESSION_OVER
+        if event.data.get("cut"):
+            yield Sign.CUT_OFF
         if event.instance:
             self._instances_over.add(event.instance)
         yield from self._gone(event.member)
@@ -239,8 +245,18 @@ class Seen:
             yield Sign.INSTANCE_BACK
         if client_of(event.member) in self._clients_gone:
             yield Sign.RETURNED
-        if len(self._came) < MOST:
-            self._came[event.member] = event.at
+        self._note(event.member, event.at)
+
+    def _comes(self, member: str, at: float | None) -> None:
+        """Somebody began a rebalance by coming."""
+        if member and client_of(member) in self._clients_gone:
+            self._count(Sign.RETURNED, member)
+        self._note(member, at)
+
+    def _note(self, member: str, at: float | None) -> None:
+        """Somebody has come in this incident."""
+        if member and len(self._came) < MOST:
+            self._came[member] = at
 
     def _gone(self, member: str) -> list[Sign]:
         if len(self._clients_gone) < MOST:
@@ -272,6 +288,10 @@ class Seen:
 
 def _waited_too_long(event: Event, rebalance: Rebalance) -> bool:
     """Whether a member failed in the join phase that it came in, after what a newcomer may wait."""
-    came = (one for one in rebalance.events if one.kind is Kind.JOINED and one.member == event.member)
-    joined = next(came, None)
-    return joined is not None and None not in (joined.at, event.at) and event.at - joined.at >= NEW_MEMBER  # type: ignore[operator]
+    came = (one.at for one in rebalance.events if one.kind is Kind.JOINED and one.member == event.member)
+    joined = next(came, rebalance.began if _began_by_coming(rebalance, event.member) else None)
+    return None not in (joined, event.at) and event.at - joined >= NEW_MEMBER  # type: ignore[operator]
+
+
+def _began_by_coming(rebalance: Rebalance, member: str) -> bool:
+    return rebalance.who == member and _TRIGGERS.get(rebalance.trigger.name) is Sign.JOINED

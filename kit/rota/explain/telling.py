@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from rota.explain.diagnosis import Diagnosis, account, evidence, worst_gaps
 from rota.explain.incidents import Incident
 from rota.explain.rebalance import WITHIN, Rebalance
-from rota.explain.worst import Explained, Totals
+from rota.explain.worst import Explained, Totals, visible
 from rota.history import Event
 from rota.report.format import counted, emphasised, wrapped
 from rota.report.table import Column, Table, names
@@ -54,7 +54,9 @@ def verdict(found: Explained) -> str:
     """The last line."""
     rebalances = counted(found.rebalances, "rebalance")
     groups = counted(len(found.groups) + found.more_groups, "group")
-    return f"explained: {rebalances} of {groups}, {found.seconds:,.1f} s without an assignment"
+    if (seconds := visible(found)) is None:
+        return f"explained: {rebalances} of {groups}; how long there was no assignment is not visible"
+    return f"explained: {rebalances} of {groups}, {seconds:,.1f} s without an assignment"
 
 
 def table(found: Explained) -> Iterator[str]:
@@ -81,10 +83,16 @@ def _cells(one: Totals) -> dict[str, str]:
         "group": _cut(one.group),
         "rebalances": f"{one.rebalances:,}",
         "incidents": f"{one.incidents:,}",
-        "seconds": f"{one.seconds:,.1f}",
+        "seconds": cost(one),
         "costliest cause": one.worst,
         "last": f"{clock(one.last, day=True)}{', goes on' if one.open else ''}",
     }
+
+
+def cost(of: Totals | Explained) -> str:
+    """Seconds without an assignment, in digits; "?" where they are not visible."""
+    seconds = visible(of)
+    return "?" if seconds is None else f"{seconds:,.1f}"
 
 
 def incident(one: Diagnosis) -> Iterator[str]:

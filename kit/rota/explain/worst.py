@@ -21,12 +21,14 @@ MOST_GROUPS = 10_000
 
 @dataclass(slots=True)
 class Totals:
-    """A group's sum. worst: its costliest incident's cause."""
+    """A group's sum. seconds: of those rebalances of which they are visible; untimed: how many are others;
+    worst: its costliest incident's cause."""
 
     group: str
     rebalances: int = 0
     incidents: int = 0
     seconds: float = 0.0
+    untimed: int = 0
     worst: str = ""
     worst_rank: tuple[bool, float] = (False, -1.0)
     last: float | None = None
@@ -37,6 +39,7 @@ class Totals:
         self.rebalances += one.incident.number
         self.incidents += 1
         self.seconds += one.incident.seconds
+        self.untimed += one.incident.untimed
         self.last = one.incident.ended
         self.open = one.incident.open
         if (cost := rank(one)) > self.worst_rank:
@@ -66,7 +69,8 @@ class Wanted:
 @dataclass
 class Explained:
     """All that is told. incidents: the costliest, by time; left_out: how many more there were; groups:
-    totals, the costliest first; more_groups: how many were not kept; events: about groups."""
+    totals, the costliest first; more_groups: how many were not kept; seconds: of those rebalances of which
+    they are visible; untimed: how many are others; events: about groups."""
 
     incidents: list[Diagnosis]
     left_out: int
@@ -74,6 +78,7 @@ class Explained:
     more_groups: int
     rebalances: int
     seconds: float
+    untimed: int
     events: int
 
     @property
@@ -96,6 +101,7 @@ class Explainer:
     _incidents_seen: int = 0
     _rebalances: int = 0
     _seconds: float = 0.0
+    _untimed: int = 0
     _forgotten: int = 0
 
     def __post_init__(self) -> None:
@@ -134,6 +140,7 @@ class Explainer:
             self._forgotten,
             self._rebalances,
             self._seconds,
+            self._untimed,
             self.accounts.seen,
         )
 
@@ -146,6 +153,7 @@ class Explainer:
         self._incidents_seen += 1
         self._rebalances += incident.number
         self._seconds += incident.seconds
+        self._untimed += incident.untimed
         totals = self.totals.get(incident.group)
         if totals is None:
             totals = self.totals[incident.group] = Totals(incident.group)
@@ -173,6 +181,11 @@ SESSION = 6.0
 
 LOSING = (Sign.SESSION_OVER, Sign.FENCED, Sign.FULL)
 """Signs that somebody was without partitions though no rebalance shows it: silent, or refused for good."""
+
+
+def visible(of: Totals | Explained) -> float | None:
+    """Seconds without an assignment; None where they are visible of no rebalance."""
+    return None if of.untimed and of.untimed == of.rebalances else of.seconds
 
 
 def rank(one: Diagnosis) -> tuple[bool, float]:

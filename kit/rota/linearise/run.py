@@ -197,14 +197,14 @@ class Run:
         """All that may have happened until it was gone; what the log has then is what there is."""
         self._close(event.since)
         self.before_last, found = self.states, self._reachable(event.down)
-        self.states = {}
+        self.states = {} if event.sure else dict(self.before_last)
         self._steps = self._steps.restarted(event, self.sent)
         span = self._span(event.down, event.at)
         for state, path in found.items():
             for taken in self._steps.restart(state, span):
                 moment = Moment(event.down, "the coordinator is started again", taken.rules, state.name)
                 self.states.setdefault(replace(taken.state, low=event.at), Path(path, moment))
-        self._closed = event.at
+        self._closed = event.at if event.sure else self._closed
 
     def _answered(self, event: Answered) -> States:
         """The states that have given this answer."""

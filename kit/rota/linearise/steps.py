@@ -107,11 +107,11 @@ class Steps:
         return state
 
     def restarted(self, event: Restarted, lost: Iterable[int]) -> Steps:
-        """The same of the coordinator that was started then."""
+        """The same of the coordinator that was started then, if it was: else nobody knows when."""
         other, config = self.copied(), event.config
         other.lost.update(lost)
         if self.looking is not None:
-            other.looking = replace(self.looking, started=event.started)
+            other.looking = replace(self.looking, started=event.started if event.sure else None)
         if config is not None and config != self.config:
             other.config, other.oracle = config, self._oracle.set_to(config)
             other.__post_init__()

@@ -100,6 +100,7 @@ class Watched:
         self._restarted = False
         self.last = since
         if terms.fresh:
+            self._waiting.drop()
             self._begin(Beginning(Stretch(terms, offsets_known=True)))
 
     def asked(self, asked: Asked, body: Body) -> None:
@@ -159,11 +160,12 @@ class Watched:
         self._connections.discard(connection)
         self._ended.append(at)
         at_once = len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
-        self._restarted |= not self._connections and (by == BROKER or (not by and at_once))
         self._messages.append((Message(at, "", False, "", connection, {}), ""))
         for number in [one.number for one in self._open.values() if one.connection == connection]:
             del self._open[number]
         self._take(Broken(at, connection), 0, "")
+        if not self._connections and (by == BROKER or (not by and at_once)):
+            self._restarted |= self._stretch is None or not self._stretch.may_be_gone(at)
 
     def told(self, roster: Roster | None, at: float) -> None:
         """A source beside the frames tells who is in the group; None: that nobody is."""

@@ -6,7 +6,18 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rota.linearise import Answered, Broken, Event, HistoryError, Judge, Judgement, Quiet, Sent, Verdict
+from rota.linearise import (
+    Answered,
+    Broken,
+    Event,
+    HistoryError,
+    Judge,
+    Judgement,
+    Quiet,
+    Restarted,
+    Sent,
+    Verdict,
+)
 from rota.linearise.states import State
 from rota.spec import ErrorCode, JoinGroupReply
 from rota.spec.messages import ReplyMessage
@@ -51,8 +62,17 @@ class Stretch:
         parked: Iterable[Sent] = (),
         offsets_known: bool = False,
     ) -> None:
-        self.judge = Judge(terms.profile, terms.config, terms.lateness, terms.limits, looks=terms.looks)
-        self.offsets_known = offsets_known
+        looking = terms.looking if offsets_known else None
+        self.offsets_known, self._follows = offsets_known, terms.durable and offsets_known
+        self.judge = Judge(
+            terms.profile,
+            terms.config,
+            terms.lateness,
+            terms.limits,
+            looks=terms.looks and looking is None,
+            looking=looking,
+            restarts=self._follows,
+        )
         self.found: Judgement | None = None
         self.judged = self.doubtful = 0
         self.known: set[str] = set()
@@ -62,6 +82,7 @@ class Stretch:
         self._states = states
         self._queue: deque[_Held] = deque()
         self._unanswered: dict[int, _Held] = {}
+        self._gone: float | None = None
         self._flushed = float("-inf")
         self._last = float("-inf")
         self._note_ids()
@@ -112,8 +133,19 @@ class Stretch:
         held.event = event
         return True
 
+    def may_be_gone(self, at: float) -> bool:
+        """The coordinator may have ended then, and been started anew by the next request.
+
+        Returns whether it is followed what it has after that.
+        """
+        self._gone = at if self._follows else None
+        return self._follows
+
     def _add(self, held: _Held) -> None:
         at = held.event.at
+        if self._gone is not None and isinstance(held.event, Sent):
+            self._queue.append(_Held(Restarted(at, self._gone, self._gone, sure=False), 0))
+            self._gone = None
         self._queue.append(held)
         self._last = max(self._last, at)
         if len(self._queue) >= EVERY or at - self._flushed >= OR_AFTER:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rota.conformance.dialogues.broker_settings import RETENTION_CHECK
+from rota.generate.settings import looks_every_ms
 from rota.linearise import Limits
+from rota.linearise.looks import Looks
 from rota.spec import KAFKA_4, BrokerConfig, Profile
 
 FORGIVEN = 2.0
@@ -13,11 +17,20 @@ FORGIVEN = 2.0
 LIMITS = Limits(narrow=True, forgives=FORGIVEN)
 
 
+def looks_every(settings: Mapping[str, int]) -> float | None:
+    """Seconds between two looks of a broker for what has expired; None where that is not among its settings,
+    or is too seldom to be followed."""
+    every = looks_every_ms(settings) if RETENTION_CHECK in settings else None
+    return None if every is None else every / 1000
+
+
 @dataclass(frozen=True)
 class Terms:
     """profile and config, of the coordinator; lateness: seconds by which recorded moments may be too late, or
     the recorder's own; fresh: whether the groups did not exist before the first event; looks: whether the
-    coordinator may look for what has expired; since: what is before that second is passed over; assumed: the
+    coordinator may look for what has expired, as Kafka does every ten minutes; looks_every: seconds between
+    two such looks, where that is known; durable: whether the log loses nothing, and a coordinator that is
+    started anew is set as before; since: what is before that second is passed over; assumed: the
     broker's settings that nobody gave, by name.
     """
 
@@ -27,6 +40,13 @@ class Terms:
     lateness: float = 0.05
     fresh: bool = False
     looks: bool = True
+    looks_every: float | None = None
+    durable: bool = False
     since: float | None = None
     group: str = ""
     assumed: frozenset[str] = frozenset()
+
+    @property
+    def looking(self) -> Looks | None:
+        """When it looks for what has expired, None where nobody knows."""
+        return None if self.looks_every is None else Looks(self.looks_every)
