@@ -173,7 +173,7 @@ def _fetch(moves: ConsumerMoves, client: ConsumerClient) -> Fetching:
 
 
 def _classic(moves: ConsumerMoves, client: ConsumerClient) -> Looking:
-    """A request of the classic protocol; by a JoinGroup Kafka 4.4.0 loses an Empty group (docs/findings.md)."""
+    """A request of the classic protocol; Kafka 4.4.0 loses an Empty group by a JoinGroup (findings.md)."""
     group = moves.simulated.group
     joins = moves.refuses or (group is not None and group.members)
     names = ("JoinGroup", "SyncGroup", "Heartbeat") if joins else ("SyncGroup", "Heartbeat")
