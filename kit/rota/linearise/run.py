@@ -128,14 +128,14 @@ class Run:
         """Events that will be seen later: what their answers say of ids is known from now on."""
         asked = {one.number: one for one in events if isinstance(one, Sent)}
         names = {}
+        self._steps.look_ahead(events)
         for event in events:
             if not isinstance(event, Answered):
                 continue
             sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
             if sent is not None:
-                call = sent.call
                 told = getattr(reply, "member_id", None)
-                if self._steps.asks_for_an_id(call) and told:
+                if self._steps.asks_for_an_id(sent.call) and told:
                     names[unknown_id(event.number)] = self._ids[event.number] = told
                     self._calls.pop(event.number, None)
         if names:
@@ -215,7 +215,7 @@ class Run:
         for state, path in self.states.items():
             owed = state.owed.get(event.number)
             if owed is not None:
-                rest = self._steps.acknowledged(state, event.number, owed.by, event.at)
+                rest = self._steps.acknowledged(state, event.number)
                 rest = replace(rest, owed=state.owed.without(event.number))
                 for names in agreements(self.comparable(owed.message, version), seen, state.ids):
                     found.setdefault(renamed(rest, names) if names else rest, path)

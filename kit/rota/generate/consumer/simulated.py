@@ -104,8 +104,8 @@ class ConsumerSimulated:
     def taken(self) -> list[Reply]:
         """The answers since the last time."""
         found = [Reply(str(number), owed.message) for number, owed in self.state.owed.items()]
-        for number, owed in self.state.owed.items():
-            self.state = self._steps.acknowledged(self.state, number, owed.by, owed.by)
+        for number in self.state.owed:
+            self.state = self._steps.acknowledged(self.state, number)
         self.state = replace(self.state, owed=self.state.owed.without(*self.state.owed))
         return found
 
