@@ -35,7 +35,8 @@ learn its name late; commits: whether clients commit; log: whether the coordinat
 assignment_interval_ms: 0, or a new target may be put off; budget: how many `fault` (any of crash, break,
 late, append) or of one kind alone, how many clients `leave`, `change` what they subscribe to (to the first
 topic alone where there is a second, else to one that is not there) or `return` when they have left, and how
-often the coordinator moves (`failover`). The assignor names any target that gives each partition to one member.
+often the coordinator moves (`failover`). The assignor names any target that gives each partition to one
+member.
 """
 
 KINDS = (*FAULTS, "fault", "leave", "change", "return", "failover")
