@@ -30,10 +30,12 @@ def test_librdkafka(address):
     (found,) = done(client.describe_configs([resource])).values()
     assert (found["cleanup.policy"].value, found["cleanup.policy"].source) == ("compact", 1)
     assert (found["retention.ms"].value, found["retention.ms"].is_default) == ("604800000", True)
-    change = admin.ConfigEntry(
-        "retention.ms", "5000", incremental_operation=admin.AlterConfigOpType.SET
+    change = admin.ConfigEntry("retention.ms", "5000", incremental_operation=admin.AlterConfigOpType.SET)
+    done(
+        client.incremental_alter_configs(
+            [admin.ConfigResource(resource.restype, "t", incremental_configs=[change])]
+        )
     )
-    done(client.incremental_alter_configs([admin.ConfigResource(resource.restype, "t", incremental_configs=[change])]))
     (found,) = done(client.describe_configs([resource])).values()
     assert found["retention.ms"].value == "5000"
     broker = admin.ConfigResource(admin.ResourceType.BROKER, "1")
@@ -62,7 +64,7 @@ def test_librdkafka(address):
         producer.flush(10)
     place = kafka.TopicPartition("u", 0, 2)
     assert next(iter(done(client.delete_records([place])).values())).low_watermark == 2
-    with pytest.raises(kafka.KafkaException, match="only compacted|POLICY_VIOLATION|Policy"):
+    with pytest.raises(kafka.KafkaException, match="olicy"):
         done(client.delete_records([kafka.TopicPartition("t", 0, 1)]))
     with pytest.raises(kafka.KafkaException, match="Unknown topic config name: nonsense"):
         done(client.create_topics([admin.NewTopic("w", 1, 1, config={"nonsense": "1"})]))
@@ -80,7 +82,9 @@ def test_kafka_python(address):
     client.create_topics([NewTopic("t", 1, 1, topic_configs={"max.message.bytes": "2000"})])
     told = client.describe_configs([ConfigResource(ConfigResourceType.TOPIC, "t")])
     assert "2000" in str(told)
-    client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, "t", configs={"max.message.bytes": "900"})])
+    client.alter_configs(
+        [ConfigResource(ConfigResourceType.TOPIC, "t", configs={"max.message.bytes": "900"})]
+    )
     assert "900" in str(client.describe_configs([ConfigResource(ConfigResourceType.TOPIC, "t")]))
     producer = kafka.KafkaProducer(bootstrap_servers=address)
     producer.send("t", bytes(500)).get(10)
