@@ -13,7 +13,7 @@ from rota.explore.liveness.check import check
 from rota.explore.result import DEADLOCK, Limits, Result, Verdict
 from rota.invariants.consumer import consumer
 from rota.invariants.consumer.liveness import LIVENESS
-from rota.kernel import Kind
+from rota.kernel import IN_STATES, Kind
 from rota.mutants.consumer import BUGS, OF_CLIENTS, OF_LOADING, system
 from rota.mutants.upstream import HALTS, LOADING, OWNERS, UPSTREAM, USE, Upstream
 from rota.report.upstream_bugs import PAGE, with_block
