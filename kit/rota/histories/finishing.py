@@ -12,6 +12,7 @@ from pathlib import Path
 from rota.histories import tables
 from rota.histories.manifest import Manifest
 from rota.histories.plan import Plan
+from rota.histories.reading import BROKEN_LINES, folder_of
 from rota.histories.record import keep
 from rota.histories.runs import Row
 from rota.histories.told import comparison_of, violation_row
@@ -55,8 +56,21 @@ def finish(plan: Plan, known: Manifest) -> None:
             else:
                 half.write_bytes((folder / f"{name}.table").read_bytes())
             half.replace(target)
+    _broken(plan, known)
     (plan.work / COMPARED).mkdir(parents=True, exist_ok=True)
     keep(plan.work / COMPARED, {"compared": dict(compared.compared), "skews": compared.skews})
+
+
+def _broken(plan: Plan, known: Manifest) -> None:
+    """What could not be read, of nobody knows which group."""
+    rows: list[Row] = []
+    for shard in known.shards:
+        told = tables.read(folder_of(plan, shard) / BROKEN_LINES)
+        rows += [tuple(one.values()) for one in told]
+    target = plan.folder / "quarantined" / "part-unread.parquet"
+    half = target.with_suffix(".half")
+    tables.write(half, sorted(rows, key=itemgetter(0)), tables.QUARANTINED)
+    half.replace(target)
 
 
 def _compared(folders: Iterable[Path]) -> Compared:

@@ -77,7 +77,7 @@ def judge(plan: Plan, bucket: Bucket) -> None:
                 one = _History(plan, span, cluster, group)
                 one.take(rows, for_all.get(cluster, []) if group else [])
                 one.leave(found)
-                judged += 1
+                judged += bool(group)
         found.write(folder)
         keep(folder, {"judged": judged, "open": sum(row[-1] for row in found.rows["open"])})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -55,20 +55,18 @@ def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
 class OnSpark:
     """A runner: what travels through Spark is the name of a piece and whether it is done; rows are in files.
 
-    Parameters: context; ceiling: bytes that a task's process may have, None: no bound.
+    Parameters: context; ceiling: bytes that a task's process may have, None: no bound; work: what it does.
     """
 
-    work = staticmethod(answer)
-
-    def __init__(self, context: Any, ceiling: int | None = None) -> None:
-        self._context, self._ceiling = context, ceiling
+    def __init__(self, context: Any, ceiling: int | None = None, work: Callable[..., str] = answer) -> None:
+        self._context, self._ceiling, self._work = context, ceiling, work
 
     def __call__(self, kind: str, plan: Plan, pieces: Sequence[Any]) -> list[Any]:
         """Errors: ReadingError; NoMemory where a task needs more than its share."""
         if not pieces:
             return []
         self._context.setJobDescription(WORDS[kind])
-        work = partial(self.work, kind, plan.sent(), self._ceiling)
+        work = partial(self._work, kind, plan.sent(), self._ceiling)
         told = self._context.parallelize([json.dumps(one) for one in pieces], len(pieces)).map(work).collect()
         answers = [json.loads(one) for one in told]
         for one in answers:
