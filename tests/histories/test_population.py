@@ -80,7 +80,7 @@ def test_a_copy_is_judged_as_its_original():
 
 
 def test_what_shows_is_found_and_nothing_else(tmp_path, monkeypatch):
-    names = "request-ends-initial-delay", "creation-undone-when-stored", "departed-leader-leads"
+    names = "request-ends-initial-delay", "unchanged-join-not-parked", "departed-leader-leads"
     bugs = {name: core_bugs()[name] for name in names}
     monkeypatch.setattr(histories, "_plantable", lambda: bugs)
     monkeypatch.setattr(histories, "shape_of", lambda seed: shape_of(f"5 {small()}"))

@@ -62,7 +62,7 @@ def simulated(seed: int, number: int, bugs: float = 0.0) -> Simulated:
 
 
 def is_told(shown: Shown) -> bool:
-    """Whether what differs can be told from a broker that is merely late: a moment by itself may differ so."""
+    """Whether what differs can be told from a broker that is merely late, as moments alone may differ."""
     return shown.kind != "moment" or not -SOONER < shown.seconds <= FORGIVEN
 
 
