@@ -43,13 +43,13 @@ class _Names:
         self._old, self._new, self._drawn = old, new, drawn
         self._ids: dict[bytes, bytes] = {}
 
-    def bytes(self, data: bytes) -> bytes:
+    def within(self, data: bytes) -> bytes:
         """In bytes."""
         return _ID.sub(self._id, data.replace(self._old, self._new))
 
     def text(self, text: str) -> str:
         """In a text."""
-        return self.bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return self.within(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def _id(self, found: re.Match[bytes]) -> bytes:
         if found[0] not in self._ids:
@@ -61,7 +61,7 @@ def _renamed(event: Event, names: _Names, copy: int, later: float) -> Event:
     file, mark, number = event.origin.rpartition("#")
     data = {key: _value(value, names) for key, value in event.data.items()}
     if isinstance(frame := event.data.get("bytes"), str):
-        data["bytes"] = b64encode(names.bytes(b64decode(frame))).decode()
+        data["bytes"] = b64encode(names.within(b64decode(frame))).decode()
     return replace(
         event,
         at=None if event.at is None else event.at + later,
@@ -80,6 +80,6 @@ def _value(value: Any, names: _Names) -> Any:
         return [_value(one, names) for one in value]
     if isinstance(value, dict):
         if len(value) == 1 and isinstance(text := value.get("base64"), str):
-            return {"base64": b64encode(names.bytes(b64decode(text))).decode()}
+            return {"base64": b64encode(names.within(b64decode(text))).decode()}
         return {key: _value(one, names) for key, one in value.items()}
     return value
