@@ -96,6 +96,7 @@ class TablesRun(Run):
             "--set": sorted(self.options.settings),
             "--forgive": self.options.forgive,
             "--fresh": terms.fresh,
+            "--durable": terms.durable,
             "--group": terms.group,
             "--unordered": options.unordered,
             "--time-zone": self.options.zone,

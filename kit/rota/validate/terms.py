@@ -30,8 +30,8 @@ class Terms:
     the recorder's own; fresh: whether the groups did not exist before the first event; looks: whether the
     coordinator may look for what has expired, as Kafka does every ten minutes; looks_every: seconds between
     two such looks, where that is known; durable: whether the log loses nothing, and a coordinator that is
-    started anew is set as before; since, until: what is before or after these seconds is
-    passed over, and with `until` all ends; assumed: the broker's settings that nobody gave, by name.
+    started anew is set as before; since, until: what is before or after these seconds is passed over, and
+    with `until` all ends; assumed: the broker's settings that nobody gave, by name.
     """
 
     profile: Profile = KAFKA_4
