@@ -158,8 +158,8 @@ def test_one_restart_is_over_before_the_next_begins():
 
 
 def test_who_waits_for_the_target_waits_for_the_next_restart_too():
-    """One that was wanted meanwhile begins before anybody else goes on: what is asked then would meet a target
-    that is being ended.
+    """One that was wanted meanwhile begins before anybody else goes on: what is asked then would meet a
+    target that is being ended.
     """
     up = []
 
