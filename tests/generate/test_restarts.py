@@ -17,6 +17,7 @@ from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
+from rota.linearise import Restarted
 from rota.log.group_replay import Replay
 from rota.mutants.core import core_bugs, planted
 from rota.spec import PROFILES
@@ -51,6 +52,9 @@ def test_the_server_has_stored_what_it_told(profile):
     found = walked(plans(12, profile), profile)
     assert [one.why for one in found if one.verdict is not Verdict.PASS] == []
     assert any(("loading.load", state) in one.reached for one in found for state in ("Stable", "Empty"))
+    seen = [one for each in found for one in each.played.history.events if isinstance(one, Restarted)]
+    assert seen
+    assert all(one.sure is True for one in seen)
 
 
 def test_restarts_under_walks_are_noted_in_their_plans():
@@ -154,8 +158,8 @@ def test_one_restart_is_over_before_the_next_begins():
 
 
 def test_who_waits_for_the_target_waits_for_the_next_restart_too():
-    """One that was wanted meanwhile begins before anybody else goes on: what is asked then would meet a target
-    that is being ended.
+    """One that was wanted meanwhile begins before anybody else goes on: what is asked then would meet a
+    target that is being ended.
     """
     up = []
 

@@ -25,6 +25,7 @@ from rota.generate.hunt import Grounds
 from rota.generate.player import Played
 from rota.generate.verdicts import Verdict
 from rota.generate.verdicts import judged as walked
+from rota.linearise import Restarted
 from rota.mutants.core import core_bugs
 from rota.validate.account import Account
 
@@ -60,8 +61,12 @@ def _judged(recording: Recording, grounds: Grounds) -> dict[str, Any]:
 
 def _is_explained(played: Played) -> bool:
     """Whether it is one that the spec allows to the walks' judge, too, where it knows no more than a
-    recording tells: not since when the coordinator has looked for what has expired."""
-    untold = replace(played, history=replace(played.history, started=None))
+    recording tells: not since when the coordinator has looked for what has expired, nor whether it was
+    started anew where all connections ended."""
+    events = (
+        replace(one, sure=False) if isinstance(one, Restarted) else one for one in played.history.events
+    )
+    untold = replace(played, history=replace(played.history, started=None, events=tuple(events)))
     return any(walked(one).verdict is Verdict.PASS for one in (played, untold))
 
 

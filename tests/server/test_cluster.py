@@ -64,7 +64,6 @@ class Loop:
 
 
 def cluster(**config):
-    config = {"auto_create_topics_delay_ms": 0} | config
     settings = Settings.of({name.replace("_", "."): value for name, value in config.items()})
     return Answers(settings, Topics(settings), "h", 9092, Loop())
 

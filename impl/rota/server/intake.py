@@ -32,17 +32,25 @@ class FrameLimit:
 _KIB, _MIB = 1 << 10, 1 << 20
 
 FRAME_LIMITS: Mapping[str, FrameLimit] = {
+    "AlterConfigs": FrameLimit(4 * _MIB, 25_000),
+    "AlterPartitionReassignments": FrameLimit(4 * _MIB, 25_000),
     "ApiVersions": FrameLimit(256 * _KIB, 1_000),
     "ConsumerGroupDescribe": FrameLimit(4 * _MIB, 10_000),
     "ConsumerGroupHeartbeat": FrameLimit(4 * _MIB, 25_000),
     "CreatePartitions": FrameLimit(4 * _MIB, 25_000),
     "CreateTopics": FrameLimit(4 * _MIB, 25_000),
     "DeleteGroups": FrameLimit(4 * _MIB, 25_000),
+    "DeleteRecords": FrameLimit(4 * _MIB, 25_000),
     "DeleteTopics": FrameLimit(4 * _MIB, 25_000),
+    "DescribeConfigs": FrameLimit(4 * _MIB, 10_000),
     "DescribeGroups": FrameLimit(4 * _MIB, 10_000),
+    "DescribeLogDirs": FrameLimit(4 * _MIB, 25_000),
+    "DescribeTopicPartitions": FrameLimit(4 * _MIB, 25_000),
+    "ElectLeaders": FrameLimit(4 * _MIB, 25_000),
     "Fetch": FrameLimit(4 * _MIB, 25_000),
     "FindCoordinator": FrameLimit(4 * _MIB, 10_000),
     "Heartbeat": FrameLimit(256 * _KIB, 1_000),
+    "IncrementalAlterConfigs": FrameLimit(4 * _MIB, 25_000),
     "InitProducerId": FrameLimit(256 * _KIB, 1_000),
     "JoinGroup": FrameLimit(4 * _MIB, 1_000),
     "LeaveGroup": FrameLimit(4 * _MIB, 12_000),
@@ -52,6 +60,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "OffsetCommit": FrameLimit(16 * _MIB, 25_000),
     "OffsetDelete": FrameLimit(4 * _MIB, 25_000),
     "OffsetFetch": FrameLimit(4 * _MIB, 25_000),
+    "OffsetForLeaderEpoch": FrameLimit(4 * _MIB, 25_000),
     "Produce": FrameLimit(2**31 - 1, 25_000),
     "SyncGroup": FrameLimit(16 * _MIB, 25_000),
 }

@@ -69,7 +69,7 @@ class Settings:
             **MEMORY_LIMITS,  # type: ignore[arg-type]
         )
     )
-    auto_create_topics_delay_ms: int = 20
+    auto_create_topics_delay_ms: int = 0
     auto_create_topics_enable: bool = True
     connections_max_idle_ms: int = 600_000
     fetch_max_bytes: int = 57_671_680

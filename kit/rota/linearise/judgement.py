@@ -55,7 +55,8 @@ class OutOfTime:
     """Something that came at a time at which it may not come.
 
     kind: "timer.session" and the like, "request", "log" or "answer"; what: in words, as "timer session of
-    m1"; seconds: how much too late at least; below 0: too early.
+    m1", "" where several may have been; seconds: how much too late at least, or, of what nobody can name,
+    at most; below 0: too early.
     """
 
     kind: str

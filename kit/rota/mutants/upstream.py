@@ -9,6 +9,7 @@ from rota.mutants.consumer import BUGS
 from rota.mutants.mutant import Mutant
 
 KAFKA = "https://github.com/apache/kafka/pull/"
+LIBRDKAFKA = "https://github.com/confluentinc/librdkafka/pull/4634"
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ UPSTREAM: Sequence[Upstream] = (
         *("consumer.settles", "alone", 13),
     ),
     Upstream(
-        *("librdkafka 4634", "https://github.com/confluentinc/librdkafka/pull/4634"),
-        *("fenced-while-it-applies", HALTS, "deadlock", "late", 20),
+        *("librdkafka 4634", LIBRDKAFKA, "fenced-while-it-applies", HALTS),
+        *("deadlock", "late", 20),
     ),
     Upstream(
         *("KAFKA-17306", f"{KAFKA}16898", "nothing-to-take-away", LOADING),
