@@ -9,7 +9,7 @@ OUT    ?= rota-out
 # Who forbids Python to keep what it has compiled has each of a thousand processes compile all of rota anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench hunt-walks hunt-recordings offenders extremes frames docs test-docs tutorial nights
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench hunt-walks hunt-consumer-walks hunt-recordings offenders extremes frames docs test-docs tutorial nights
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report. Two parts of the cases: each case has a mock of its own,
@@ -196,6 +196,10 @@ frames: $(VENV)/ready-test
 # was ended. `make hunt-walks HUNT="--seeds 1 BUG"`: only that.
 hunt-walks: $(VENV)/ready-test
 	PYTHONPATH=tests $(BIN)/python tests/harness/walk_hunt.py --lines $(OUT)/hunt.jsonl $(HUNT)
+
+# The same for bugs planted in the consumer protocol; the table of what was found is written in the end.
+hunt-consumer-walks: $(VENV)/ready-test
+	PYTHONPATH=tests $(BIN)/python tests/harness/consumer_walk_hunt.py --lines $(OUT)/hunt-consumer.jsonl $(HUNT)
 
 # Whether planted bugs of the coordinator are found in recordings in whose answers they show, with three seeds: a quarter
 # of an hour of two processors; goes on where it was ended. `make hunt-recordings HUNT="--seeds 1 BUG"`: only that.
