@@ -13,6 +13,8 @@ from rota.kernel import Fairness, Liveness, LivenessKind, Transition
 
 CALLBACKS = ("begins to apply", "ends its callback", "learns the names")
 LATE = ("late heartbeat", "leave arrives")
+COMMITS = ("will commit", "commits at", "commit ")
+"""Commits are a client's wish: nothing rests on them."""
 
 
 def _class_of(transition: Transition) -> tuple[str, ...]:
@@ -24,6 +26,8 @@ def _class_of(transition: Transition) -> tuple[str, ...]:
         owed = first.label.endswith("is due") or first.label == "a batch is stored"
         return (first.label,) if owed else ()
     what = first.label.partition(" ")[2]
+    if what.startswith(COMMITS):
+        return ()
     kind = "callbacks" if what.startswith(CALLBACKS) else "late" if what.startswith(LATE) else "heartbeats"
     return (f"{first.machine} {kind}",)
 
