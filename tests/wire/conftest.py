@@ -103,6 +103,7 @@ class Draw:
         if kafka_type in TIMES:
             return hint.parse(timedelta(milliseconds=rng.choice((0, -1, 45_000, 2**31 - 1))))
         return {
+            "float64": lambda: hint(rng.choice((0.0, -1.0, 1.5, 2.0**70))),
             "string": lambda: rng.choice(TEXTS),
             "bytes": lambda: rng.randbytes(rng.choice((0, 1, 40, 200))),
             "records": lambda: hint.parse(rng.randbytes(rng.choice((0, 1, 40, 200)))),

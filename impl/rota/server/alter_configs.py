@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from rota.server.broker_configs import ALL, check_broker, check_length, named_broker
@@ -45,19 +45,20 @@ class AlterConfigs:
                 if counts[kind, name] > 1:
                     text = "Each resource must appear at most once."
                     raise Refusal(ErrorCode.INVALID_REQUEST, text)
-                self._alter(kind, name, asked, body["validate_only"])
+                yield from self._alter(kind, name, asked, body["validate_only"])
             except Refusal as refusal:
                 response |= {"error_code": refusal.error_code, "error_message": refusal.message}
             responses.append(response)
             yield
         return {"responses": responses}
 
-    def _alter(self, kind: int, name: str, asked: Body, validate_only: bool) -> None:
+    def _alter(self, kind: int, name: str, asked: Body, validate_only: bool) -> Iterator[None]:
         _check_configs(asked["configs"])
         if kind == TOPIC:
             self._alter_topic(name, asked, validate_only)
         elif kind == BROKER:
             self._alter_broker(name, asked, validate_only)
+            yield from self._topics.inherit()
         else:
             raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
 
@@ -86,8 +87,7 @@ class AlterConfigs:
             {each["name"]: changed[each["name"]] for each in asked["configs"] if each["name"] in changed}
         )
         if not validate_only:
-            self._topics.configs.set(broker, changed)
-            self._topics.inherit()
+            self._topics.configs.alter(broker, changed)
 
 
 def _check_configs(configs: list[Body]) -> None:

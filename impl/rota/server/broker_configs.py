@@ -46,7 +46,7 @@ class BrokerConfigs:
         """What has been altered for this broker, or for all."""
         return self._altered[broker]
 
-    def set(self, broker: str, configs: Configs) -> None:
+    def alter(self, broker: str, configs: Configs) -> None:
         """From now on these are what is altered there."""
         self._altered[broker] = dict(configs)
 

@@ -86,15 +86,16 @@ class DescribeConfigs:
         return self._of_broker(named_broker(name))
 
     def _of_broker(self, broker: str) -> Iterator[dict[str, Any]]:
-        for name in sorted(self._broker.names(broker)):
+        names: list[str] = sorted(self._broker.names(broker))
+        for name in names:
             sources = [*self._broker.of_broker(name, broker)]
             known = name in KNOWN or name in BY_BROKERS_NAME
             yield _told(
                 name, sources, _type(name), read_only=not (known and is_dynamic(name)), hidden=not known
             )
         if broker != ALL:
-            for name in _IDS:
-                yield _told(name, [Sourced(name, str(NODE_ID), STATIC)], INT, read_only=True)
+            for own in _IDS:
+                yield _told(own, [Sourced(own, str(NODE_ID), STATIC)], INT, read_only=True)
 
 
 def configs_of_topic(topic: Topic, broker: BrokerConfigs) -> Iterator[dict[str, Any]]:

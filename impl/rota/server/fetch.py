@@ -251,7 +251,7 @@ class Fetches:
         topics = []
         steps = count(1)
         for entry in opened.topics:
-            name = {key: entry[key] for key in ("topic", "topic_id") if key in entry}
+            name: dict[str, Any] = {key: entry[key] for key in ("topic", "topic_id") if key in entry}
             wanted = []
             for item in entry["partitions"]:
                 if next(steps) % READ_AT_ONCE == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
@@ -16,6 +16,7 @@ from rota.server.topic_configs import Configs, log_config
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _LONGEST = 249
+_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,19 +131,22 @@ class Topics:
         """From now on these are the topic's own configs, which are right. Errors: as of `named`."""
         topic = replace(self.named(name), configs=dict(configs))
         self._by_name[name] = self._by_id[topic.topic_id] = topic
-        config = log_config(self._inherited | topic.configs)
+        config = log_config({**self._inherited, **topic.configs})
         for log in topic.partitions:
             log.config = config
 
     def effective(self, name: str) -> Mapping[str, str]:
         """All configs that the topic has, its own or those of all. Errors: as of `named`."""
-        return self._inherited | {**self.named(name).configs}
+        return {**self._inherited, **self.named(name).configs}
 
-    def inherit(self) -> None:
-        """The broker's configs have been altered: every topic takes them over."""
+    def inherit(self) -> Iterator[None]:
+        """The broker's configs have been altered: every topic takes them over, some in each step."""
         self._inherited = self.configs.inherited()
-        for topic in self.all():
-            self.configure(topic.name, topic.configs)
+        for number, name in enumerate([*self._by_name], 1):
+            if name in self._by_name:
+                self.configure(name, self._by_name[name].configs)
+            if number % _AT_ONCE == 0:
+                yield
 
     def delete(self, topic: Topic) -> None:
         """The topic is gone, and so are its records."""
