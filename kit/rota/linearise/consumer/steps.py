@@ -152,8 +152,8 @@ class ConsumerSteps:
             return
         if deletes_simple(rest, request):
             gone = Before(rest.now, number, span)
-            left = replace(rest, now=View(), behind=(*rest.behind, gone))
-            yield Taken(self._owing(left, number, ErrorReply(ErrorCode.NONE), span), ())
+            without = replace(rest, now=View(), behind=(*rest.behind, gone))
+            yield Taken(self._owing(without, number, ErrorReply(ErrorCode.NONE), span), ())
             return
         asked = ConsumerCall(
             spec_request(request, state.topics), call.version, call.to, call.fresh_id, topics=state.topics
