@@ -80,7 +80,8 @@ def snake(name):
 def number(default):
     """The value of a default in the definitions, which is a string, mostly."""
     named = {"null": None, "true": True, "false": False, "": ""}
-    return named[default] if default in named else int(str(default), 0)
+    text = str(default).lower()
+    return named[text] if text in named else int(text, 0)
 
 
 def theirs(fields, version, structures, renamed):

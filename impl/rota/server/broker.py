@@ -8,6 +8,8 @@ import socket
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
@@ -22,14 +24,16 @@ from rota.server.groups import GroupService
 from rota.server.in_thread import in_thread
 from rota.server.intake import Intake
 from rota.server.list_offsets import list_offsets
-from rota.server.produce import Produce, ProducerIds
+from rota.server.produce import Produce
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
 from rota.server.timers import wall_clock_ms
 from rota.server.topics import Topics
+from rota.server.transactions import Around, TransactionService
 from rota.server.turns import Turns
 from rota.server.unsent import Unsent
+from rota.transactions import CoordinatorConfig as TransactionsConfig
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
@@ -87,6 +91,7 @@ class Server:
         self.groups: GroupService | None = None
         self.cluster: Cluster | None = None
         self.fetches: Fetches | None = None
+        self.transactions: TransactionService | None = None
         self.turns: Turns
         self.intake: Intake
         self.landing = memoryview(bytearray(READ_AT_ONCE))
@@ -151,7 +156,8 @@ class Server:
 
     def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
         """Which part answers which API."""
-        produce = Produce(self.topics, self._settings.message_max_bytes, fetches.appended)
+        transactions = self._transactions(groups, fetches)
+        produce = Produce(self.topics, self._settings.message_max_bytes, fetches.appended, transactions)
         return {
             "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
             "CreatePartitions": _answered(CreatePartitions(self.topics)),
@@ -159,12 +165,36 @@ class Server:
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "Fetch": fetches,
             "FindCoordinator": cluster.find_coordinators,
-            "InitProducerId": _answered(ProducerIds()),
             "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
             "Metadata": cluster.describe,
             "Produce": produce,
             **groups.handlers,
+            "AddOffsetsToTxn": _answered(transactions.add_offsets),
+            "AddPartitionsToTxn": _answered_in_steps(transactions.add_partitions),
+            "DescribeProducers": _answered_in_steps(transactions.describe_producers),
+            "DescribeTransactions": _answered(transactions.describe),
+            "EndTxn": transactions.end,
+            "InitProducerId": _answered(transactions.init_producer_id),
         }
+
+    def _transactions(self, groups: GroupService, fetches: Fetches) -> TransactionService:
+        """The transaction coordinator, which is asked about offsets of transactions too.
+
+        Producer ids that were given before are in the groups' log: those after a start are above them.
+        """
+        first = 0 if self._data_dir is None else self._hooks.wall_clock()
+        around = Around(
+            self.topics,
+            fetches.appended,
+            self._settings.coordinator.partition_of,
+            groups.end_offsets,
+            self._hooks.wall_clock,
+            partial(next, count(first)),
+        )
+        config = TransactionsConfig(self._settings.transaction_max_timeout_ms)
+        self.transactions = TransactionService(config, around, asyncio.get_running_loop(), self.turns)
+        groups.may_commit = self.transactions.check_commit
+        return self.transactions
 
     async def stop(self) -> None:
         """Accepts nothing more, answers what is in flight, closes every connection.
@@ -182,6 +212,8 @@ class Server:
             # What the log answers may answer requests, or lead to another append.
             await asyncio.wait_for(self.groups.log.drain(), STOP_SECONDS)
         self.fetches.end_all()
+        if self.transactions is not None:
+            self.transactions.stop()
         try:
             self.groups.resign()
         finally:

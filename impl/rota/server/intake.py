@@ -32,6 +32,8 @@ class FrameLimit:
 _KIB, _MIB = 1 << 10, 1 << 20
 
 FRAME_LIMITS: Mapping[str, FrameLimit] = {
+    "AddOffsetsToTxn": FrameLimit(256 * _KIB, 1_000),
+    "AddPartitionsToTxn": FrameLimit(4 * _MIB, 25_000),
     "ApiVersions": FrameLimit(256 * _KIB, 1_000),
     "ConsumerGroupDescribe": FrameLimit(4 * _MIB, 10_000),
     "ConsumerGroupHeartbeat": FrameLimit(4 * _MIB, 25_000),
@@ -40,6 +42,9 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "DeleteGroups": FrameLimit(4 * _MIB, 25_000),
     "DeleteTopics": FrameLimit(4 * _MIB, 25_000),
     "DescribeGroups": FrameLimit(4 * _MIB, 10_000),
+    "DescribeProducers": FrameLimit(4 * _MIB, 10_000),
+    "DescribeTransactions": FrameLimit(4 * _MIB, 10_000),
+    "EndTxn": FrameLimit(256 * _KIB, 1_000),
     "Fetch": FrameLimit(4 * _MIB, 25_000),
     "FindCoordinator": FrameLimit(4 * _MIB, 10_000),
     "Heartbeat": FrameLimit(256 * _KIB, 1_000),
@@ -54,6 +59,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "OffsetFetch": FrameLimit(4 * _MIB, 25_000),
     "Produce": FrameLimit(2**31 - 1, 25_000),
     "SyncGroup": FrameLimit(16 * _MIB, 25_000),
+    "TxnOffsetCommit": FrameLimit(16 * _MIB, 25_000),
 }
 """By API; socket.request.max.bytes bounds all of them. What a server with as many partitions as it may have
 and groups of 10,000 members is asked fits in."""

@@ -1,18 +1,21 @@
-"""Produce: one record batch a partition, checked and appended. InitProducerId: a producer's number.
+"""Produce: one record batch a partition, checked and appended.
 
-Source: KIP-98, KIP-467, KIP-516; upstream's KafkaApis#handleProduceRequest and LogValidator, and a running
-Kafka 4.4.0.
+A batch of a transaction needs its partition to be in it. Up to version 11 the producer has said so before
+(AddPartitionsToTxn); from version 12 on it is said by the batch itself.
+
+Source: KIP-98, KIP-467, KIP-516, KIP-890; upstream's KafkaApis#handleProduceRequest, LogValidator and
+ReplicaManager#maybeSendPartitionsToTransactionCoordinator, and a running Kafka 4.4.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from itertools import count, islice
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
 from rota.server.context import RequestContext
-from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
-from rota.server.partition import Appended, PartitionLog
+from rota.server.errors import ErrorCode, Refusal
+from rota.server.partition import PartitionLog
 from rota.server.topics import Topic, Topics
 from rota.wire.record_scan import READABLE, check_records
 from rota.wire.records import BatchInfo, CrcError, RecordsError, split
@@ -22,13 +25,27 @@ _TOPIC_IDS_SINCE, _ZSTD_SINCE = 13, 7
 Body = Mapping[str, Any]
 
 
+class Transactions(Protocol):
+    """What is asked whether a batch may be in a transaction."""
+
+    def check_batch(
+        self, transactional_id: str, info: BatchInfo, partition: tuple[str, int], version: int
+    ) -> None:
+        """Whether the partition is in the producer's transaction. Errors: Refusal."""
+
+
 class Produce:
     """The handler; `appended` is called for every log that has grown, after all of a request is appended."""
 
     def __init__(
-        self, topics: Topics, message_max_bytes: int, appended: Callable[[PartitionLog], object]
+        self,
+        topics: Topics,
+        message_max_bytes: int,
+        appended: Callable[[PartitionLog], object],
+        transactions: Transactions,
     ) -> None:
         self._topics = topics
+        self._transactions = transactions
         self._message_max_bytes = message_max_bytes
         self._appended = appended
 
@@ -56,9 +73,13 @@ class Produce:
         for item in entry["partition_data"]:
             answer = {"index": item["index"]}
             try:
-                log = self._found(entry, version).partition(item["index"])
+                topic = self._found(entry, version)
+                log = topic.partition(item["index"])
                 _check_request(body)
-                appended = yield from self._append(log, item["records"], version)
+                info, batch = yield from self._checked(item["records"], version)
+                if info.is_transactional:
+                    self._check_transaction(body, info, log, (topic.name, item["index"]), version)
+                appended = log.append(info, batch)
                 answer |= {"log_start_offset": log.log_start, "base_offset": appended.base_offset}
                 answer |= {"log_append_time_ms": appended.log_append_time_ms}
                 grown.append(log)
@@ -77,9 +98,20 @@ class Produce:
             return self._topics.identified(entry["topic_id"])
         return self._topics.named(entry["name"])
 
-    def _append(
-        self, log: PartitionLog, records: bytes | memoryview | None, version: int
-    ) -> Generator[None, None, Appended]:
+    def _check_transaction(
+        self, body: Body, info: BatchInfo, log: PartitionLog, partition: tuple[str, int], version: int
+    ) -> None:
+        """Whether a batch is in a transaction as it says, which is not asked again for the next ones."""
+        if body["transactional_id"] is None:
+            text = "records of a transaction need a transactional id in the request"
+            raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
+        if not log.is_open(info):
+            self._transactions.check_batch(body["transactional_id"], info, partition, version)
+
+    def _checked(
+        self, records: bytes | memoryview | None, version: int
+    ) -> Generator[None, None, tuple[BatchInfo, bytes]]:
+        """The batch in a records field, and its header. Errors: Refusal."""
         if records is not None and len(records) > self._message_max_bytes:
             text = f"{len(records)} bytes are more than message.max.bytes, {self._message_max_bytes}"
             raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
@@ -88,14 +120,12 @@ class Produce:
             text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
             raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
         yield from _check_batch(info, batch)
-        return log.append(info, batch)
+        return info, batch
 
 
 def _check_request(body: Body) -> None:
     if body["acks"] not in (-1, 0, 1):
         raise Refusal(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {body['acks']}; give -1, 0 or 1")
-    if body["transactional_id"] is not None:
-        raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
 
 
 def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
@@ -115,8 +145,6 @@ def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
 
 def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
     """Whether a producer may send it. Errors: Refusal."""
-    if info.is_transactional:
-        raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
     wrong = ""
     if info.is_control:
         wrong = "only brokers write control batches"
@@ -124,6 +152,8 @@ def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
         wrong = f"base offset {info.base_offset}, not 0"
     elif info.count < 1 or info.count != info.last_offset + 1:
         wrong = f"{info.count} records, but a last offset of {info.last_offset}"
+    elif info.is_transactional and info.producer_id < 0:
+        wrong = "records of a transaction without a producer id"
     elif info.producer_id >= 0 and info.base_sequence < 0:
         wrong = f"producer id {info.producer_id} with sequence number {info.base_sequence}"
     if wrong:
@@ -133,19 +163,3 @@ def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
             yield from check_records(batch, info)
         except RecordsError as error:
             raise Refusal(ErrorCode.INVALID_RECORD, str(error)) from None
-
-
-class ProducerIds:
-    """InitProducerId: every idempotent producer gets a number of its own, with epoch 0."""
-
-    def __init__(self) -> None:
-        self._next = count()
-
-    def __call__(self, body: Body, version: int) -> dict[str, Any]:
-        """Transactional producers are refused with a code that ends their attempts at once."""
-        if body["transactional_id"] is None:
-            return {"producer_id": next(self._next), "producer_epoch": 0}
-        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        if not body["transactional_id"]:
-            error = ErrorCode.INVALID_REQUEST
-        return {"error_code": error, "producer_id": -1, "producer_epoch": -1}

@@ -77,6 +77,7 @@ class Settings:
     offsets_topic_segment_bytes: int = 104_857_600
     queued_max_request_bytes: int = 128 << 20
     socket_request_max_bytes: int = 104_857_600
+    transaction_max_timeout_ms: int = 900_000
 
     @staticmethod
     def of(config: Mapping[str, object], profile: str = USUAL) -> Settings:
@@ -168,6 +169,7 @@ KNOWN: Mapping[str, Kind] = {
     "offsets.topic.segment.bytes": _integer(1 << 10),
     "queued.max.request.bytes": _integer(-1),
     "socket.request.max.bytes": _integer(1),
+    "transaction.max.timeout.ms": _integer(1),
 }
 """Kafka's name of each setting, and how its value is read."""
 
