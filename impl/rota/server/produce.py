@@ -105,6 +105,8 @@ class Produce:
         if body["transactional_id"] is None:
             text = "records of a transaction need a transactional id in the request"
             raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
+        if info.producer_id < 0:
+            raise Refusal(ErrorCode.INVALID_RECORD, "records of a transaction without a producer id")
         if not log.is_open(info):
             self._transactions.check_batch(body["transactional_id"], info, partition, version)
 
@@ -152,8 +154,6 @@ def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
         wrong = f"base offset {info.base_offset}, not 0"
     elif info.count < 1 or info.count != info.last_offset + 1:
         wrong = f"{info.count} records, but a last offset of {info.last_offset}"
-    elif info.is_transactional and info.producer_id < 0:
-        wrong = "records of a transaction without a producer id"
     elif info.producer_id >= 0 and info.base_sequence < 0:
         wrong = f"producer id {info.producer_id} with sequence number {info.base_sequence}"
     if wrong:
