@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ class Stage:
     ) -> str:
         """AddPartitionsToTxn, in either form."""
         topics = [{"name": topic or self.topic, "partitions": list(partitions)}]
-        who = {"transactional_id": self.named(producer.name), "topics": topics}
+        who: dict[str, Any] = {"transactional_id": self.named(producer.name), "topics": topics}
         who |= {"producer_id": producer.producer_id, "producer_epoch": producer.epoch}
         if version < 4:
             said = {f"v3_and_below_{key}": value for key, value in who.items()}
@@ -130,7 +131,7 @@ class Stage:
     def commit_offset(self, producer: Producer, offset: int = 7, version: int = 3, **fields: Any) -> str:
         """TxnOffsetCommit of partition 0."""
         partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-        body = {"transactional_id": self.named(producer.name), "group_id": self.group}
+        body: dict[str, Any] = {"transactional_id": self.named(producer.name), "group_id": self.group}
         body |= {"producer_id": producer.producer_id, "producer_epoch": producer.epoch}
         body |= {"topics": [{"name": self.topic, "partitions": [partition]}]}
         if version >= 3:
@@ -337,6 +338,10 @@ def fenced(s: Stage) -> None:
     s.tell("goes on", s.who(s.init("x", before=p)), s.producers())
 
 
+def _is_complete(s: Stage, name: str) -> bool:
+    return "Complete" in s.described(name)
+
+
 def timed_out(s: Stage) -> None:
     """Transactions that take too long are aborted, and their producers fenced, who may go on anew."""
     for name, version in (("x", 11), ("y", 12)):
@@ -344,7 +349,7 @@ def timed_out(s: Stage) -> None:
         if version < 12:
             s.tell("adds", s.add(p))
         s.tell("produces", s.produce(p, version=version))
-        s.until(lambda name=name: "Complete" in s.described(name))
+        s.until(partial(_is_complete, s, name))
         s.tell("too late", s.described(name), "produces", s.produce(p, 1, version=version))
         if version < 12:
             s.tell("adds, ends", s.add(p), s.end(p, True)[0], s.end(p, False)[0])

@@ -309,4 +309,4 @@ def _refuse_batch(error: int, version: int) -> None:
         name = TransactionError(error).name
         text = f"Unable to verify the partition has been added to the transaction. Underlying error: {name}"
         raise Refusal(ErrorCode.NOT_ENOUGH_REPLICAS, text)
-    raise Refusal(error, TransactionError(error).name)
+    raise Refusal(ErrorCode(error), TransactionError(error).name)
