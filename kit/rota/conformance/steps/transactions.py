@@ -12,7 +12,7 @@ from typing import Any
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply
 from rota.conformance.dialogues.failures import Deviation
-from rota.conformance.steps.offsets import in_topic
+from rota.conformance.steps.offsets import SIMPLE, TOPIC, in_topic
 from rota.conformance.steps.version_ranges import COMMIT_AND_FETCH
 
 NEEDS: Mapping[str, tuple[int, int]] = {
@@ -26,7 +26,12 @@ NEEDS: Mapping[str, tuple[int, int]] = {
 
 TIMEOUT_MS = 60_000
 _SECONDS = 20.0
-_LATER = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS")
+_LATER = (
+    "COORDINATOR_NOT_AVAILABLE",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "NOT_COORDINATOR",
+    "CONCURRENT_TRANSACTIONS",
+)
 """What producers ask again after."""
 
 
@@ -39,12 +44,16 @@ class Transaction:
 
     def commit(self, offset: int = 7, who: Member | None = None, **fields: Any) -> Reply:
         """TxnOffsetCommit for partition 0 of the topic, as a member or without naming anybody."""
-        place = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+        place: dict[str, Any] = {
+            "generation_id_or_member_epoch": -1,
+            "member_id": "",
+            "group_instance_id": None,
+        }
         if who is not None:
             static = who.settings.get("group_instance_id")
             place = {"generation_id_or_member_epoch": who.generation_id, "member_id": who.member_id}
             place["group_instance_id"] = static
-        given = {"topics": [in_topic("rota-probe", offset)]}
+        given = {"topics": [in_topic(TOPIC, offset)]}
         return self.producer.send("TxnOffsetCommit", {**self.identity, **place, **given, **fields}).answer()
 
     def end(self, d: Dialogue, committed: bool) -> None:
