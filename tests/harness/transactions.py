@@ -92,6 +92,8 @@ class Stage:
         answer = self.ask("InitProducerId", version, **body)
         while NAMES[answer["error_code"]] in NOT_READY:
             time.sleep(0.1)
+            # A broker makes the topic of its transactions when it is asked for their coordinator.
+            self.ask("FindCoordinator", 4, key_type=1, coordinator_keys=[body["transactional_id"]])
             answer = self.ask("InitProducerId", version, **body)
         return NAMES[answer["error_code"]], Producer(name, answer["producer_id"], answer["producer_epoch"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import case, otherwise
+from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import all_leave, awaiting_assignments
 from rota.conformance.steps.membership import static
 from rota.conformance.steps.offsets import (
@@ -70,6 +71,7 @@ def invalid_group_id(d: Dialogue) -> None:
     "transactions.commit-unknown-group.generation",
     "A commit in a transaction with a generation to a group that does not exist is ILLEGAL_GENERATION.",
     _VALIDATE,
+    level=Level.SHOULD,
     needs=NEEDS,
 )
 def unknown_group(d: Dialogue) -> None:

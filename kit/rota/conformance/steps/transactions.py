@@ -44,11 +44,7 @@ class Transaction:
 
     def commit(self, offset: int = 7, who: Member | None = None, **fields: Any) -> Reply:
         """TxnOffsetCommit for partition 0 of the topic, as a member or without naming anybody."""
-        place: dict[str, Any] = {
-            "generation_id_or_member_epoch": -1,
-            "member_id": "",
-            "group_instance_id": None,
-        }
+        place: dict[str, Any] = {**SIMPLE, "group_instance_id": None}
         if who is not None:
             static = who.settings.get("group_instance_id")
             place = {"generation_id_or_member_epoch": who.generation_id, "member_id": who.member_id}
@@ -57,7 +53,7 @@ class Transaction:
         return self.producer.send("TxnOffsetCommit", {**self.identity, **place, **given, **fields}).answer()
 
     def end(self, d: Dialogue, committed: bool) -> None:
-        """Ends it, and waits until the coordinator of transactions would begin another: the end is written."""
+        """Ends it, and waits until another one may begin: the end is written then."""
         with d.reaching("the end of a transaction"):
             _granted(d, self.producer, "EndTxn", {**self.identity, "committed": committed})
             _granted(d, self.producer, "InitProducerId", {**_named(self.identity), **_FRESH})
@@ -92,4 +88,14 @@ def _granted(d: Dialogue, producer: Member, api: str, body: Mapping[str, Any]) -
             return reply
         if error not in _LATER or d.transcript.elapsed() > deadline:
             raise Deviation(f"{api} answered with NONE", error)
+        if error != "CONCURRENT_TRANSACTIONS":
+            _look_for_a_coordinator(d, producer, body["transactional_id"])
         d.wait(0.05)
+
+
+def _look_for_a_coordinator(d: Dialogue, producer: Member, transactional_id: str) -> None:
+    """A broker makes the topic of its transactions when it is asked for their coordinator."""
+    asked: dict[str, Any] = {"key_type": 1, "key": transactional_id}
+    if d.versions["FindCoordinator"] >= 4:
+        asked = {"key_type": 1, "coordinator_keys": [transactional_id]}
+    producer.send_whole("FindCoordinator", asked).answer()
