@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import case, otherwise
@@ -24,7 +27,7 @@ _VALIDATE = "OffsetMetadataManager.validateTransactionalOffsetCommit; KIP-447"
 _STORED = "OffsetMetadataManager.commitTransactionalOffset"
 _END = "OffsetMetadataManager.replayEndTransactionMarker"
 _STABLE = "KIP-447; OffsetMetadataManager.fetchOffsets"
-_STRANGER = {"member_id": "stranger"}
+_STRANGER: Mapping[str, Any] = {"member_id": "stranger"}
 
 
 def _expect_stable(d: Dialogue, wanted: str) -> None:
