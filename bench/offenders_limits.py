@@ -129,8 +129,8 @@ LIMITS: tuple[Limit, ...] = (
           "bytes", CLOSED, CLOSING + "it does not take its long answer"),
     Limit(("long-arrays",), "elements of a request, by its API", f"{FRAMES}.Metadata.elements", "elements",
           CLOSED, CLOSING),
-    Limit(("producers",), "what the records of all topics take", "rota.server.topics:MEMORY_BYTES", "bytes",
-          "the oldest records go"),
+    Limit(("producers",), "what the records of all topics take", "records.max.bytes", "bytes",
+          "the oldest records of the fullest partition go", "records.max.bytes are reached: the records of"),
 )  # fmt: skip
 
 CHEAP: tuple[Cheap, ...] = (

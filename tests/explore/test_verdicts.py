@@ -16,7 +16,7 @@ import toys
 from rota.explore import reference, result
 from rota.explore.fast import numpy_search, search
 from rota.explore.result import Limits, PropertyVerdict, Result, Verdict
-from rota.kernel import Kind, System
+from rota.kernel import IN_STATES, Kind, System
 
 HOLDS, VIOLATED, UNDECIDED = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNDECIDED
 
@@ -106,6 +106,10 @@ TABLE = {
     ),
     "a shape": Row(lambda: toys.broken("shape"), VIOLATED, 20, 31, 3, BROKEN, ("broken", 3)),
     "safety": Row(lambda: toys.broken("safety"), VIOLATED, 32, 58, 4, BROKEN, ("broken", 4)),
+    "an effect": Row(lambda: toys.broken("effect"), VIOLATED, 20, 31, 3, BROKEN, ("broken", 3)),
+    "an effect, 3 states at most": Row(
+        lambda: toys.broken("effect"), UNDECIDED, 4, 4, 1, {**OPEN, "broken": UNDECIDED}, most=3
+    ),
     "safety of two": Row(lambda: toys.broken("two"), VIOLATED, 20, 31, 3, BROKEN, ("broken", 3)),
     "at once": Row(lambda: toys.broken("initial"), VIOLATED, 1, 1, 0, BROKEN, ("broken", 0)),
     "a step": Row(lambda: toys.broken("step"), VIOLATED, 4, 13, 1, BROKEN, ("broken", 2)),
@@ -216,7 +220,7 @@ MISTAKES: dict[str, tuple[str, Callable[..., Any]]] = {
     **{
         f"{kind.name if kind else 'DEADLOCK'} {before.value} is taken for holds":
             ("verdicts", taken_for_holds(kind, before))
-        for kind in (Kind.SHAPE, Kind.SAFETY, Kind.STEP, Kind.WITNESS, None)
+        for kind in (*IN_STATES, Kind.STEP, Kind.WITNESS, None)
         for before in (VIOLATED, UNDECIDED)
     },
 }  # fmt: skip

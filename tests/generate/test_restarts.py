@@ -17,6 +17,7 @@ from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
+from rota.linearise import Restarted
 from rota.log.group_replay import Replay
 from rota.mutants.core import core_bugs, planted
 from rota.spec import PROFILES
@@ -24,9 +25,9 @@ from rota.spec import PROFILES
 KAFKA = "kafka-4.x"
 
 
-def plans(number, profile=KAFKA):
+def plans(number, profile=KAFKA, seed=3):
     """Plans of which each has a restart somewhere."""
-    found = islice(Planner(3, TERMS, PROFILES[profile]).plans(), number)
+    found = islice(Planner(seed, TERMS, PROFILES[profile]).plans(), number)
     return [
         with_restart(plan, 5 + 3 * n % len(plan.steps), Restart("SIGKILL"), TERMS)
         for n, plan in enumerate(found)
@@ -51,6 +52,9 @@ def test_the_server_has_stored_what_it_told(profile):
     found = walked(plans(12, profile), profile)
     assert [one.why for one in found if one.verdict is not Verdict.PASS] == []
     assert any(("loading.load", state) in one.reached for one in found for state in ("Stable", "Empty"))
+    seen = [one for each in found for one in each.played.history.events if isinstance(one, Restarted)]
+    assert seen
+    assert all(one.sure is True for one in seen)
 
 
 def test_restarts_under_walks_are_noted_in_their_plans():
@@ -114,7 +118,7 @@ def test_a_record_that_is_not_read_is_missed(monkeypatch):
 def test_a_planted_bug_of_the_log_is_found(name):
     """One that nothing but a restart shows."""
     with planted(core_bugs()[name]):
-        assert one_fails(plans(24))
+        assert one_fails(plans(24, seed=1))
 
 
 def test_polite_members_outlast_a_restart_of_any_length(monkeypatch):
@@ -151,3 +155,28 @@ def test_one_restart_is_over_before_the_next_begins():
         return restarts.done
 
     assert asyncio.run(three()) == 3
+
+
+def test_who_waits_for_the_target_waits_for_the_next_restart_too():
+    """One that was wanted meanwhile begins before anybody else goes on: what is asked then would meet a
+    target that is being ended.
+    """
+    up = []
+
+    async def nothing(*_):
+        await asyncio.sleep(0.01)
+
+    async def somebody(restarts):
+        await restarts.up()
+        up.append((restarts.is_up, restarts.done))
+
+    async def two():
+        restarts = Restarts(nothing, nothing)
+        first = asyncio.ensure_future(restarts.now(Restart("SIGKILL")))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(restarts.now(Restart("SIGTERM")))
+        await asyncio.sleep(0)
+        await asyncio.gather(first, second, somebody(restarts))
+
+    asyncio.run(two())
+    assert up == [(True, 2)]

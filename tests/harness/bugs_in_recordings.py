@@ -15,7 +15,8 @@ UNFOUND = Path(__file__).parents[1] / "validate" / "unfound.toml"
 
 FOUND, UNDECIDED, EXPLAINED, LATE, MISSED = "found", "undecided", "explained", "late", "missed"
 """What becomes of a recording in which a bug shows. explained: another order of what was under way at once is
-one that the spec allows, to the walks' judge too, who forgives nothing; late: what was late is forgiven."""
+one that the spec allows, to the walks' judge too, who forgives nothing, where it knows no more than the
+recording; late: what was late is forgiven."""
 
 
 @dataclass(frozen=True)

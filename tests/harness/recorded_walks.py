@@ -7,8 +7,7 @@ same was said until then. Ids count by the order in which they are handed out.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,18 +21,18 @@ from rota.generate import virtual
 from rota.generate.hunt import Grounds, Trial, trial
 from rota.generate.player import Message, Played
 from rota.generate.settings import broker_config
+from rota.generate.shown import Shown, first_shown
+from rota.linearise import Restarted
 from rota.mutants.core import BESIDE_MEMBERS, CoreBug, place, planted
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow
 from rota.oracle.translate import spec_timer
-from rota.spec import PROFILES
+from rota.spec import PROFILES, BrokerConfig
 from rota.validate.account import Account
 from rota.validate.terms import Terms, looks_every
 
 WALKS = 200
 """Of a seed, that are played until a bug has shown often enough."""
-
-_ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
 class Beside(Shadow):
@@ -63,20 +62,6 @@ class Beside(Shadow):
 
 
 @dataclass(frozen=True)
-class Shown:
-    """How a bug shows first: in the "answer" to a request, in the "moment" of one, by so many seconds (less
-    than nothing: earlier), or in "silence" where an answer was due."""
-
-    kind: str
-    api: str
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        by = f" by {self.seconds:+.3f} s" if self.kind == "moment" else ""
-        return f"{self.kind} of {self.api}{by}"
-
-
-@dataclass(frozen=True)
 class Recording:
     """A walk with a bug in whose answers it shows.
 
@@ -89,13 +74,19 @@ class Recording:
     shown: Shown
     parted: str
 
+    def set_as_before(self, config: BrokerConfig) -> bool:
+        """Whether every restart has left the settings as they were."""
+        restarts = (one for one in self.played.history.events if isinstance(one, Restarted))
+        return all(one.config in (None, config) for one in restarts)
+
     def judged(self, grounds: Grounds, fresh: bool) -> Account:
-        """What `rota validate` says of it."""
+        """What `rota validate` says of it, which is told what whoever runs the broker knows of it."""
+        config = broker_config(grounds.settings)
         terms = Terms(
             PROFILES[grounds.profile],
-            broker_config(grounds.settings),
+            config,
             fresh=fresh,
-            durable=True,
+            durable=self.set_as_before(config),
             looks_every=looks_every(grounds.settings),
         )
         return judged(frames_of(self.played), terms)
@@ -148,51 +139,3 @@ def beside_a_lockstep(grounds: Grounds, number: int) -> tuple[Trial, str]:
 @lru_cache(maxsize=400)
 def _messages(grounds: Grounds, number: int) -> tuple[Message, ...]:
     return trial(grounds.plan(number), grounds.settings, grounds.profile).played.messages
-
-
-def first_shown(sound: Sequence[Message], other: Sequence[Message]) -> Shown | None:
-    """Where what was answered is another thing first, or at another moment; None where it never is."""
-    ours, theirs = _plain(sound), _plain(other)
-    place = next(
-        (place for place, (one, two) in enumerate(zip(ours, theirs, strict=False)) if one != two),
-        min(len(ours), len(theirs)),
-    )
-    left = [one for one in ours[place:] if one.is_answer]
-    came = [one for one in theirs[place:] if one.is_answer]
-    firsts = sorted([*left[:1], *came[:1]], key=lambda one: one.at)
-    if not firsts:
-        return None
-    first = firsts[0]
-    due = next((one for one in left if one.number == first.number), None)
-    told = next((one for one in came if one.number == first.number), None)
-    if told is None:
-        return Shown("silence", first.api)
-    if due is None or due.data != told.data:
-        return Shown("answer", first.api)
-    return Shown("moment", first.api, round(told.at - due.at, 3))
-
-
-@dataclass(frozen=True)
-class _Plain:
-    """A message whose ids are numbered. number: of the request."""
-
-    at: float
-    api: str
-    number: int
-    data: bytes
-    is_answer: bool
-
-
-def _plain(messages: Sequence[Message]) -> list[_Plain]:
-    numbers: dict[bytes, bytes] = {}
-
-    def numbered(found: re.Match[bytes]) -> bytes:
-        return numbers.setdefault(found[0], b"%036d" % len(numbers))
-
-    plain = []
-    for one in messages:
-        place = 8 if one.sent else 4
-        number = int.from_bytes(one.data[place : place + 4], "big")
-        is_answer = bool(one.api) and not one.sent
-        plain.append(_Plain(round(one.at, 6), one.api, number, _ID.sub(numbered, one.data), is_answer))
-    return plain

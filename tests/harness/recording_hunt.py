@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from harness.recorded_walks import Recording, recordings
 from harness.seen_bugs import profile_for
 from harness.walk_hunt import asked_for, grounds, lines, look, parser
 from rota.generate.hunt import Grounds
+from rota.generate.player import Played
 from rota.generate.verdicts import Verdict
 from rota.generate.verdicts import judged as walked
+from rota.linearise import Restarted
 from rota.mutants.core import core_bugs
 from rota.validate.account import Account
 
@@ -52,8 +55,19 @@ def _judged(recording: Recording, grounds: Grounds) -> dict[str, Any]:
     for name, fresh in (("fresh", True), ("middle", False)):
         told[name] = _brief(recording.judged(grounds, fresh))
     if told["fresh"]["verdict"] == "holds":
-        told["explained"] = walked(recording.played).verdict is Verdict.PASS
+        told["explained"] = _is_explained(recording.played)
     return told
+
+
+def _is_explained(played: Played) -> bool:
+    """Whether it is one that the spec allows to the walks' judge, too, where it knows no more than a
+    recording tells: not since when the coordinator has looked for what has expired, nor whether it was
+    started anew where all connections ended."""
+    events = (
+        replace(one, sure=False) if isinstance(one, Restarted) else one for one in played.history.events
+    )
+    untold = replace(played, history=replace(played.history, started=None, events=tuple(events)))
+    return any(walked(one).verdict is Verdict.PASS for one in (played, untold))
 
 
 def _brief(account: Account) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import pytest
 
 from harness.altered import altered
 from harness.spec_histories import Maker
-from harness.told import Told, joined
+from harness.told import Told, described, joined
 from rota.linearise import Judge, Limits, Quiet, Verdict, judge
+from rota.linearise.judge import UNTOLD
 from rota.mutants.core import CoreBug, planted
 
 EXACT = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
@@ -133,6 +134,22 @@ def test_no_other_order_explains_an_answer_that_never_comes(seconds, verdict):
     told.beats(0, "m")
     history = told.quiet(1.5).quiet(seconds).history()
     assert judge(history, Limits(forgives=2.0)).verdict is verdict
+
+
+def test_what_is_late_by_several_that_each_may_have_been_is_told_too():
+    """Of two delays of a second, one behind the other, nobody can say which was late."""
+    told = Told()
+    first = told.joins(0, version=3, session=10_000)
+    second = told.after(0.5).joins(1, version=3, session=10_000)
+    told.after(2.1).hears(told.describes(5), described("PreparingRebalance", "a", "b"))
+    told.hears(first, joined("a", 1, ("a", "b"), metadata="of "))
+    history = told.hears(second, joined("b", 1, (), leader="a")).history()
+    assert judge(history).verdict is Verdict.VIOLATED
+    going_on = Judge(history.profile, history.config, history.lateness, Limits(forgives=2.0))
+    assert going_on.all(history.events).verdict is Verdict.CONSISTENT
+    (one,) = going_on.late
+    assert one.what == UNTOLD
+    assert 0 < one.seconds <= 2.0
 
 
 def test_what_is_later_than_that_is_not_forgiven():

@@ -11,7 +11,7 @@ import pytest
 from rota.explore.fast.engine import explore
 from rota.explore.result import DEADLOCK, Limits, Result, Verdict
 from rota.invariants import classic
-from rota.kernel import Kind
+from rota.kernel import IN_STATES, Kind
 from rota.mutants import FOUND_BY_DIALOGUES, KILLS_ALONE, MUTANTS, UnknownMutantError, system
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug, collect
 from rota.mutants.registry import OF_CLIENTS
@@ -49,7 +49,7 @@ def test_property_kills_alone(name: str) -> None:
 
 def test_every_property_kills_something() -> None:
     """Whatever it is about; a known weakness, which is looked for and found, aside."""
-    kinds = (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
+    kinds = (*IN_STATES, Kind.STEP)
     everywhere = (prop for one in SMALL.configurations for prop in classic(one.settings))
     names = {prop.name for prop in everywhere if prop.kind in kinds} | {DEADLOCK}
     killers = {mutant.killer for mutant in MUTANTS.values()}

@@ -14,9 +14,9 @@ from rota.explore import reference
 from rota.explore.fast import engine as fast
 from rota.explore.liveness.check import check
 from rota.explore.result import DEADLOCK, Limits, Result, Verdict
-from rota.invariants.consumer import WEAKNESSES, Weakness, consumer, meanings
-from rota.invariants.consumer.liveness import LIVENESS
-from rota.kernel import Kind
+from rota.invariants.consumer import WEAKNESSES, Weakness, consumer, endless, meanings
+from rota.invariants.consumer.liveness import LIVENESS, USES_ITS_PART
+from rota.kernel import Kind, Property
 from rota.mutants.consumer import system
 from rota.scopes import Configuration
 from rota.scopes import consumer as suite
@@ -77,7 +77,7 @@ def test_every_sentence_is_judged_somewhere() -> None:
             judged = bool(told.given) or shown or told.name == DEADLOCK
             given[told.name] = given.get(told.name, 0) + judged
     assert {name for name, times in given.items() if times} == set(given)
-    lasting = {one.name for one in LIVENESS}
+    lasting = {one.name for one in (*LIVENESS, USES_ITS_PART)}
     assert set(meanings()) - set(given) == lasting
 
 
@@ -88,7 +88,7 @@ def test_what_must_happen_in_the_end_does() -> None:
 
 def test_a_mistake_that_makes_the_group_wait_for_ever_is_found_on_endless_runs() -> None:
     made = system(SCOPE.configuration("crash").settings, "the-dead-stay")
-    settles, hears = check(made, made.liveness).verdicts
+    settles, hears, _ = check(made, made.liveness).verdicts
     assert (settles.name, settles.verdict) == ("consumer.settles", Verdict.VIOLATED)
     assert (hears.name, hears.verdict) == ("consumer.removed-hears-of-it", Verdict.HOLDS)
 
@@ -103,12 +103,27 @@ def test_who_is_removed_and_never_told_is_found_on_endless_runs() -> None:
     assert verdict.verdict is Verdict.VIOLATED
 
 
-@pytest.mark.parametrize("weakness", WEAKNESSES, ids=lambda one: one.sentence.name)
+@pytest.mark.parametrize("name", ["pair", "leave", "names", "alone"])
+def test_a_group_settles_in_the_end(name: str) -> None:
+    """Where a join may arrive late, somebody may never use its part, which is looked for."""
+    settings = SCOPE.configuration(name).settings
+    made = system(settings)
+    *strong, part = check(made, made.liveness).verdicts
+    assert [one.verdict for one in strong] == [Verdict.HOLDS] * 2
+    assert part.verdict is (Verdict.VIOLATED if name == "alone" else Verdict.HOLDS)
+    assert [one.broken for one in endless(settings)] == [False, False, name == "alone"]
+
+
+@pytest.mark.parametrize(
+    "weakness",
+    [one for one in WEAKNESSES if isinstance(one.sentence, Property)],
+    ids=lambda one: one.sentence.name,
+)
 def test_a_weakness_is_broken_where_it_is_said_to_be_and_nowhere_else(weakness: Weakness) -> None:
     name = weakness.sentence.name
     for one in SCOPE.configurations:
-        (told,) = [prop for prop in consumer(one.settings) if prop.name == name]
-        assert (told.kind is Kind.WITNESS) == weakness.broken_in(one.settings)
+        told = [prop.kind is Kind.WITNESS for prop in consumer(one.settings) if prop.name == name]
+        assert told == [known for known in (weakness.broken_in(one.settings),) if known is not None]
 
 
 def test_settings_that_are_not_there_are_refused() -> None:
@@ -117,3 +132,9 @@ def test_settings_that_are_not_there_are_refused() -> None:
         chosen_from({"members": 2})
     with pytest.raises(SettingsError, match="no budget is called quake; there are crash"):
         chosen_from({"budget": (("quake", 1),)})
+    with pytest.raises(SettingsError, match="return does not go with append, for which answers wait"):
+        chosen_from({"budget": (("append", 1), ("return", 1))})
+    with pytest.raises(SettingsError, match="commits does not go with failover"):
+        chosen_from({"commits": True, "budget": (("failover", 1),)})
+    with pytest.raises(SettingsError, match="late_names is about the second topic"):
+        chosen_from({"late_names": True})

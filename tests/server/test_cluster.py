@@ -49,9 +49,23 @@ class Answers(Cluster):
         return asked.answer
 
 
+class Loop:
+    """Whose time comes when it is asked for."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def call_later(self, seconds, function, *arguments):
+        self.waiting.append((seconds, function, arguments))
+
+    def go_on(self):
+        for _, function, arguments in self.waiting:
+            function(*arguments)
+
+
 def cluster(**config):
     settings = Settings.of({name.replace("_", "."): value for name, value in config.items()})
-    return Answers(settings, Topics(settings), "h", 9092)
+    return Answers(settings, Topics(settings), "h", 9092, Loop())
 
 
 def errors(answer):
@@ -140,6 +154,23 @@ def test_topics_are_made_only_if_request_and_settings_allow_it():
     assert [code for _, code in errors(cluster().metadata({"topics": bad}, 4))] == [17, 17, 17, 17, 17, 0, 0]
 
 
+def test_a_topic_is_there_a_moment_later():
+    found = cluster(auto_create_topics_delay_ms=20)
+    asked = {"topics": named("t", "a b")}
+    assert errors(found.metadata(asked, 9)) == errors(found.metadata(asked, 9)) == [("t", 3), ("a b", 17)]
+    assert [seconds for seconds, *_ in found._loop.waiting] == [0.02]
+    found._loop.go_on()
+    assert errors(found.metadata(asked, 9)) == [("t", 0), ("a b", 17)]
+
+
+def test_the_topic_of_offsets_is_there_once_a_coordinator_is_looked_for():
+    found = cluster(offsets_topic_num_partitions=7)
+    assert errors(found.metadata({"topics": None}, 9)) == []
+    found.find_coordinator({"key": "g", "key_type": 0}, 3)
+    (topic,) = found.metadata({"topics": None}, 9)["topics"]
+    assert (topic["name"], topic["is_internal"], len(topic["partitions"])) == ("__consumer_offsets", True, 7)
+
+
 def test_topics_by_id_from_version_12_on():
     found = cluster()
     made = found.metadata({"topics": named("t")}, 12)["topics"][0]["topic_id"]
@@ -167,10 +198,10 @@ def test_settings_have_kafkas_names_and_defaults():
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_bad_values_are_refused_with_what_would_do(name):
-    for value in ("", "x", "-2", "1.5", str(2**31)):
+    for value in ("", "x", "-2", "1.5", str(2**63)):
         with pytest.raises(
             SettingsError,
-            match=f"^{name} cannot be {value!r}; give (a whole number from|true or|uniform and|disabled:)",
+            match=f"^{name} cannot be {value!r}; give (a whole number|true or|uniform and|disabled:|compact)",
         ):
             Settings.of({name: value})
 

@@ -96,7 +96,7 @@ def test_topics_are_made(broker, stable):
     broker.create_topic("payments", 3)
     (topic,) = stable.call("Metadata", 7, topics=[{"name": "payments"}])["topics"]
     assert len(topic["partitions"]) == 3
-    with pytest.raises(ControlError, match="topic 'payments' already exists"):
+    with pytest.raises(ControlError, match="Topic 'payments' already exists"):
         broker.create_topic("payments")
 
 
@@ -182,7 +182,7 @@ def test_what_is_due_happens_in_its_order(broker, stable, member):
 def test_offsets_expire(member):
     with controlled({"offsets.retention.minutes": 1}) as broker:
         only = member(broker.bootstrap)
-        only.call("Metadata", 7, topics=[{"name": "t"}], allow_auto_topic_creation=True)
+        broker.create_topic("t")
         partition = {"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}
         only.call("OffsetCommit", 8, group_id="g", topics=[{"name": "t", "partitions": [partition]}])
         assert broker.groups()["g"].offsets == {("t", 0): 7}
@@ -202,7 +202,16 @@ def test_what_never_happens_is_told_with_the_groups(broker, stable):
         broker.until(lambda groups: not groups, seconds=0)
 
 
+RESOURCES = {"resources": [{"resource_type": 2, "resource_name": "t"}]}
 ASKED = {
+    "AlterConfigs": RESOURCES,
+    "DescribeConfigs": RESOURCES,
+    "IncrementalAlterConfigs": RESOURCES,
+    "AlterPartitionReassignments": {"topics": [{"name": "t", "partitions": [{"partition_index": 0}]}]},
+    "DeleteRecords": {"topics": [{"name": "t", "partitions": [{"partition_index": 0}]}]},
+    "DescribeTopicPartitions": {"topics": [{"name": "t"}]},
+    "ElectLeaders": {"topic_partitions": [{"topic": "t", "partitions": [0]}]},
+    "OffsetForLeaderEpoch": {"topics": [{"topic": "t", "partitions": [{"partition": 0}]}]},
     "ConsumerGroupDescribe": {"group_ids": ["g"]},
     "CreatePartitions": {"topics": [{"name": "t", "count": 2}]},
     "CreateTopics": {"topics": [{"name": "t", "num_partitions": 1, "replication_factor": 1}]},

@@ -6,7 +6,6 @@ import google_crc32c
 import pytest
 
 from rota.server import produce
-from rota.server.topics import Topics
 from rota.wire.records import Record, encode_batch
 
 NO_ID = UUID(int=0)
@@ -192,9 +191,10 @@ def test_planted_bug_requests_are_not_checked(client, monkeypatch):
         test_other_acks(2, client)
 
 
-def test_full_memory_is_said(start, user, monkeypatch):
-    monkeypatch.setattr(Topics.__init__, "__defaults__", (4000,))
-    client = user(start(log_retention_bytes=-1))
+def test_who_has_most_gives_up_the_oldest_once_memory_is_full(start, user):
+    client = user(start(records_max_bytes=4000))
     client.create()
-    assert [client.produce([bytes(1000)])["error_code"] for _ in range(3)] == [0, 0, 44]
-    assert "lower log.retention.bytes" in client.produce([bytes(1000)])["error_message"]
+    assert [client.produce([bytes(1000)])["error_code"] for _ in range(3)] == [0, 0, 0]
+    assert [client.list_offset(timestamp)[1] for timestamp in (-2, -1)] == [1, 3]
+    refused = client.produce([bytes(4000)])
+    assert (refused["error_code"], "raise records.max.bytes" in refused["error_message"]) == (44, True)

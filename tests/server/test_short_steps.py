@@ -67,7 +67,7 @@ def described(partitions):
     topics = Topics(settings)
     topics.create("t", partitions)
     asked = Asked("Metadata", 12)
-    most = longest(Cluster(settings, topics, "h", 9092).describe({"topics": None}, asked))
+    most = longest(Cluster(settings, topics, "h", 9092, None).describe({"topics": None}, asked))
     (topic,) = asked.answer["topics"]
     assert [each["partition_index"] for each in topic["partitions"]] == [*range(partitions)]
     return most

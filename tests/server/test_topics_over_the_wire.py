@@ -41,7 +41,7 @@ def test_what_is_created_is_described(start, user):
     client = user(start(num_partitions=5))
     asked = [{"name": "one", "num_partitions": -1, "replication_factor": -1}]
     (topic,) = client.call("CreateTopics", 7, topics=asked)["topics"]
-    assert (topic["num_partitions"], topic["replication_factor"], topic["configs"]) == (5, 1, [])
+    assert (topic["num_partitions"], topic["replication_factor"], len(topic["configs"])) == (5, 1, 37)
     assert described(client) == {"one": (topic["topic_id"], 5)}
 
 
@@ -68,7 +68,11 @@ def test_only_validation_creates_nothing(address, user):
         ({"num_partitions": MAX_PARTITIONS}, 44),
         ({"replication_factor": 0}, 38),
         ({"replication_factor": 3}, 38),
-        ({"configs": [{"name": "retention.ms", "value": "1000"}]}, 40),
+        ({"configs": [{"name": "retention.ms", "value": "-2"}]}, 40),
+        (
+            {"configs": [{"name": "leader.replication.throttled.replicas", "value": "1:1," * 2000 + "1:1"}]},
+            40,
+        ),
         ({"configs": [{"name": "cleanup.policy", "value": None}]}, 40),
         ({"configs": [{"name": "nonsense", "value": "1"}]}, 40),
         ({"configs": [{"name": "nonsense", "value": None}]}, 40),

@@ -68,7 +68,7 @@ BUGS = (
     ("epoch-stays", CORE + "end_transaction", "if bumps:", "if False:", by_itself),
     ("unadded-batch", SERVICE + "check_batch", "_refuse_batch(error, version)", "pass", by_hand),
     ("unadded-offsets", SERVICE + "check_commit", "version < _COMMIT_ABORTABLE_SINCE", "False", offsets),
-    ("marker-without-offsets", SERVICE + "_mark", "topic == OFFSETS_TOPIC", "False", offsets),
+    ("marker-without-offsets", SERVICE + "_mark", "topic == OFFSETS", "False", offsets),
     ("old-clients-told-fenced", SERVER + "transactions:_told", "version < ", "version < 0 * ", ids),
     ("half-is-added", SERVICE + "_added", "if not all(", "if not any(", ids),
     (

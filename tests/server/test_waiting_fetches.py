@@ -39,6 +39,9 @@ class Loop:
     def __init__(self):
         self.handles = []
 
+    def time(self):
+        return 0.0
+
     def call_later(self, delay, function, *arguments):
         self.handles.append(Handle(function, arguments))
         return self.handles[-1]

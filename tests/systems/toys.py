@@ -337,6 +337,7 @@ def broken(kind: str) -> System:
     defects = {
         "shape": prop("broken", Kind.SHAPE, lambda a: a < 3, "counter"),
         "safety": prop("broken", Kind.SAFETY, lambda a, b: a + b < 4, "counter", "counter"),
+        "effect": prop("broken", Kind.EFFECT, lambda a: a < 3, "counter"),
         "step": prop("broken", Kind.STEP, lambda a, b: not (a == 1 and b == 2), "counter"),
         "stutter": prop("broken", Kind.STEP, lambda a, b: not (a == b == 2), "counter"),
         "witness": prop("broken", Kind.WITNESS, lambda a, b: a - b == 4, "counter", "counter"),
@@ -440,6 +441,6 @@ ALL: dict[str, Callable[[], System]] = {
     "deadlock": deadlock,
     **{
         f"broken-{kind}": lambda kind=kind: broken(kind)
-        for kind in ("shape", "safety", "step", "stutter", "witness", "initial", "two")
+        for kind in ("shape", "safety", "effect", "step", "stutter", "witness", "initial", "two")
     },
 }

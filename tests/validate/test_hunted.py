@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from harness.bugs_in_recordings import bugs_in_recordings, unfound_bugs
-from harness.recorded_walks import Shown, first_shown, shown_in
+from harness.recorded_walks import shown_in
 from harness.seen_bugs import profile_for, seen_bugs
 from harness.walk_hunt import grounds
 from rota.generate.player import Message
+from rota.generate.shown import Shown, first_shown
 from rota.mutants.core import core_bugs
 
 EARLY = 3

@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from kafka.protocol.admin import configs, topics
+from kafka.protocol.admin import cluster, configs, topics
 from kafka.protocol.consumer import fetch, group, offsets
 from kafka.protocol.producer import produce
 
@@ -25,6 +25,8 @@ MODULES = {
     "CreateTopics": topics,
     "DeleteTopics": topics,
     "DescribeConfigs": configs,
+    "DescribeLogDirs": cluster,
+    "OffsetForLeaderEpoch": offsets,
 }
 REMOVED = {
     "Produce": range(3),
@@ -35,6 +37,8 @@ REMOVED = {
     "CreateTopics": range(2),
     "DeleteTopics": range(1),
     "DescribeConfigs": range(1),
+    "DescribeLogDirs": range(1),
+    "OffsetForLeaderEpoch": range(2),
 }
 MESSAGES = [
     (name, version, kind)

@@ -62,13 +62,24 @@ BESIDE_IT = {
     ("CreatePartitions", 37, 0, 3),
     ("DeleteGroups", 42, 0, 3),
     ("IncrementalAlterConfigs", 44, 0, 1),
+    ("DeleteRecords", 21, 0, 2),
+    ("OffsetForLeaderEpoch", 23, 0, 4),
+    ("AlterConfigs", 33, 0, 2),
+    ("DescribeLogDirs", 35, 0, 5),
+    ("ElectLeaders", 43, 0, 2),
+    ("AlterPartitionReassignments", 45, 0, 1),
+    ("ListPartitionReassignments", 46, 0, 0),
+    ("DescribeClientQuotas", 48, 0, 1),
+    ("DescribeCluster", 60, 0, 2),
+    ("ListConfigResources", 74, 0, 1),
+    ("DescribeTopicPartitions", 75, 0, 0),
     ("OffsetDelete", 47, 0, 0),
     ("ConsumerGroupHeartbeat", 68, 0, 1),
     ("ConsumerGroupDescribe", 69, 0, 1),
 }
 ADVERTISED = {"Fetch": (4, 18), "ListOffsets": (1, 11), "OffsetCommit": (2, 10), "OffsetFetch": (1, 10)}
 ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5), "DescribeConfigs": (1, 4)}
-ADVERTISED |= {"DeleteTopics": (1, 6)}
+ADVERTISED |= {"DeleteTopics": (1, 6), "OffsetForLeaderEpoch": (2, 4), "DescribeLogDirs": (1, 5)}
 """Where a broker of Kafka 4.4.0 does not advertise what the codec can do."""
 
 

@@ -13,17 +13,23 @@ from itertools import count
 from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
+from rota.server.alter_configs import AlterConfigs
 from rota.server.alter_topics import CreatePartitions, DeleteTopics
-from rota.server.cluster import ApiRanges, Cluster
+from rota.server.cluster import CLUSTER_ID, ApiRanges, Cluster
 from rota.server.connection import Connection
 from rota.server.context import RequestContext
 from rota.server.create_topics import CreateTopics
+from rota.server.delete_records import DeleteRecords, OffsetForLeaderEpoch
+from rota.server.describe_configs import DescribeConfigs, ListConfigResources
+from rota.server.describe_partitions import DescribeTopicPartitions
 from rota.server.fetch import Fetches
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.groups import GroupService
 from rota.server.in_thread import in_thread
 from rota.server.intake import Intake
+from rota.server.internal_topics import ensure_offsets
 from rota.server.list_offsets import list_offsets
+from rota.server.one_node import OneNode
 from rota.server.produce import Produce
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
@@ -33,6 +39,7 @@ from rota.server.topics import Topics
 from rota.server.transactions import Around, TransactionService
 from rota.server.turns import Turns
 from rota.server.unsent import Unsent
+from rota.server.upkeep import Upkeep
 from rota.transactions import CoordinatorConfig as TransactionsConfig
 
 HOST = "127.0.0.1"
@@ -87,7 +94,8 @@ class Server:
         self.max_idle = settings.connections_max_idle_ms / 1000
         self.max_connections = _most_connections(settings.max_connections)
         self.connections: set[Connection] = set()
-        self.topics = Topics(settings)
+        self.topics = Topics(settings, hooks.wall_clock)
+        self.upkeep: Upkeep | None = None
         self.groups: GroupService | None = None
         self.cluster: Cluster | None = None
         self.fetches: Fetches | None = None
@@ -140,8 +148,12 @@ class Server:
         if stored is not None:
             with without_collections():
                 await self.groups.load(stored.taken())
-        self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns)
-        self.cluster = Cluster(self._settings, self.topics, HOST, port)
+        if stored is not None:
+            ensure_offsets(self.topics, self._settings)
+        self.upkeep = Upkeep(self.topics, self._settings, loop, self.turns)
+        slots = self._settings.max_incremental_fetch_session_cache_slots
+        self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns, slots)
+        self.cluster = Cluster(self._settings, self.topics, HOST, port, loop)
         self._handlers = self._wired(self.cluster, self.groups, self.fetches)
         self._ranges = ApiRanges(frozenset(self._handlers), self.cluster.ports)
         await self._listener.start_serving()
@@ -157,16 +169,30 @@ class Server:
     def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
         """Which part answers which API."""
         transactions = self._transactions(groups, fetches)
-        produce = Produce(self.topics, self._settings.message_max_bytes, fetches.appended, transactions)
+        produce = Produce(self.topics, fetches.appended, transactions)
+        one = OneNode(self.topics, CLUSTER_ID, cluster.nodes)
         return {
+            "AlterConfigs": _answered_in_steps(AlterConfigs(self.topics, incremental=False)),
+            "AlterPartitionReassignments": _answered_in_steps(one.alter_reassignments),
             "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
             "CreatePartitions": _answered(CreatePartitions(self.topics)),
-            "CreateTopics": _answered(CreateTopics(self.topics, self._settings)),
+            "CreateTopics": _answered_in_steps(CreateTopics(self.topics, self._settings)),
+            "DeleteRecords": _answered_in_steps(DeleteRecords(self.topics)),
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
+            "DescribeClientQuotas": _answered(one.describe_quotas),
+            "DescribeCluster": _answered(one.describe_cluster),
+            "DescribeConfigs": DescribeConfigs(self.topics),
+            "DescribeLogDirs": _answered_in_steps(one.describe_log_dirs),
+            "DescribeTopicPartitions": _answered_in_steps(DescribeTopicPartitions(self.topics)),
+            "ElectLeaders": _answered_in_steps(one.elect_leaders),
             "Fetch": fetches,
             "FindCoordinator": cluster.find_coordinators,
+            "IncrementalAlterConfigs": _answered_in_steps(AlterConfigs(self.topics, incremental=True)),
+            "ListConfigResources": _answered(ListConfigResources(self.topics)),
             "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
+            "ListPartitionReassignments": _answered(one.list_reassignments),
             "Metadata": cluster.describe,
+            "OffsetForLeaderEpoch": _answered_in_steps(OffsetForLeaderEpoch(self.topics)),
             "Produce": produce,
             **groups.handlers,
             "AddOffsetsToTxn": _answered(transactions.add_offsets),
@@ -206,6 +232,8 @@ class Server:
             return
         for listener in (self._listener, *self._others):
             listener.close()
+        if self.upkeep is not None:
+            self.upkeep.stop()
         for connection in self.connections:
             connection.finish()
         with suppress(TimeoutError):

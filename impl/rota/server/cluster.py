@@ -6,8 +6,10 @@ and port it may be the coordinator as well, for tests of clients whose coordinat
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -15,8 +17,10 @@ from uuid import UUID
 from rota.server.answers import LongAnswer, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.features import features
+from rota.server.internal_topics import OFFSETS, ensure_offsets, is_internal
 from rota.server.partition import LEADER_EPOCH
-from rota.server.settings import NODE_ID, Settings
+from rota.server.settings import MAX_PARTITIONS, NODE_ID, Settings
 from rota.server.topics import Topic, Topics
 from rota.wire import advertised, api
 
@@ -68,7 +72,7 @@ class ApiRanges:
             return {"error_code": ErrorCode.INVALID_REQUEST}
         if error := self._addressee_error(body):
             return {"error_code": error}
-        return {"api_keys": [self._range(key) for key in self._ranges]}
+        return {"api_keys": [self._range(key) for key in self._ranges], **features(version)}
 
     def out_of_range(self) -> dict[str, Any]:
         """The answer, in version 0, to an ApiVersions of a version that is not served (KIP-511)."""
@@ -92,10 +96,15 @@ class ApiRanges:
 class Cluster:
     """The one broker at `host`:`port` with its topics, which Metadata may create.
 
-    ports: of its nodes, by id; `coordinator` is the node that FindCoordinator names.
+    ports: of its nodes, by id; `coordinator` is the node that FindCoordinator names. `loop` is where topics
+    are made a moment after a Metadata has asked for them.
     """
 
-    def __init__(self, settings: Settings, topics: Topics, host: str, port: int) -> None:
+    def __init__(
+        self, settings: Settings, topics: Topics, host: str, port: int, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._loop = loop
+        self._coming: dict[str, asyncio.TimerHandle] = {}
         self._settings = settings
         self._topics = topics
         self._host = host
@@ -114,6 +123,7 @@ class Cluster:
 
     def _coordinator(self, key_type: int, key: str) -> dict[str, Any]:
         if key_type == _GROUP:
+            ensure_offsets(self._topics, self._settings)
             return {"key": key, **self._node(self.coordinator)}
         if key_type == _TRANSACTION:
             return {"key": key, **self._node(NODE_ID)}
@@ -134,11 +144,15 @@ class Cluster:
         else:
             topics = self._asked(asked, body.get("allow_auto_topic_creation", True))
         rest = {
-            "brokers": [self._node(node_id) for node_id in self.ports],
+            "brokers": self.nodes(),
             "cluster_id": CLUSTER_ID,
             "controller_id": NODE_ID,
         }
         return _in_steps(LongAnswer(context, "topics", rest, _BEHIND_TOPICS.get(version, 0)), topics)
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """The brokers: their ids, hosts and ports."""
+        return [self._node(node_id) for node_id in self.ports]
 
     def _node(self, node_id: int) -> dict[str, Any]:
         return {"node_id": node_id, "host": self._host, "port": self.ports[node_id]}
@@ -165,10 +179,29 @@ class Cluster:
                 return _described(self._topics.named(wanted))
             self._topics.check(wanted, 0)
             if allow_creation and self._settings.auto_create_topics_enable:
-                return _described(self._topics.create(wanted, self._settings.num_partitions))
+                if not self._settings.auto_create_topics_delay_ms:
+                    return _described(self._created(wanted))
+                self._create_soon(wanted)
         except Refusal as refusal:
             return {"name": wanted, "error_code": refusal.error_code}
         return {"name": wanted, "error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+    def _create_soon(self, name: str) -> None:
+        """The topic is there a moment later: its controller has to make it, as in Kafka."""
+        if name not in self._coming and len(self._coming) < MAX_PARTITIONS:
+            seconds = self._settings.auto_create_topics_delay_ms / 1000
+            self._coming[name] = self._loop.call_later(seconds, self._create_now, name)
+
+    def _create_now(self, name: str) -> None:
+        del self._coming[name]
+        with suppress(Refusal):  # somebody else has made it meanwhile, or has taken the room
+            self._created(name)
+
+    def _created(self, name: str) -> Topic:
+        if name == OFFSETS:
+            ensure_offsets(self._topics, self._settings)
+            return self._topics.named(name)
+        return self._topics.create(name, self._settings.num_partitions)
 
 
 def _in_steps(answer: LongAnswer, elements: Iterator[dict[str, Any]]) -> Iterator[None]:
@@ -181,7 +214,8 @@ def _in_steps(answer: LongAnswer, elements: Iterator[dict[str, Any]]) -> Iterato
 
 def _described(topic: Topic) -> dict[str, Any]:
     partitions = _partitions(len(topic.partitions))
-    return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
+    told = {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
+    return told | {"is_internal": is_internal(topic.name)}
 
 
 @lru_cache(16)

@@ -1,28 +1,27 @@
-"""CreateTopics: topics for this one broker, without configs of their own.
+"""CreateTopics: topics for this one broker, with configs of their own.
 
-Source: KIP-4, KIP-464; upstream's ReplicationControlManager#createTopics and a running Kafka 4.4.0.
+Source: KIP-4, KIP-464, KIP-525; upstream's ReplicationControlManager#createTopics and a running Kafka 4.4.0.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
+from rota.server.answers import slices
+from rota.server.broker_configs import check_length
+from rota.server.describe_configs import configs_of_topic
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.settings import NODE_ID, Settings
-from rota.server.topics import Topics
+from rota.server.topic_configs import Configs, check
+from rota.server.topics import Topic, Topics
 
 _DEFAULT = -1
-
-_TRUE_CONFIGS = {
-    "cleanup.policy": "delete",
-    "compression.type": "producer",
-    "message.timestamp.type": "CreateTime",
-    "min.insync.replicas": "1",
-    "retention.ms": "-1",
-}
-"""Configs that may be asked for because every topic is so already."""
+_AT_ONCE = 10
+_NO_ID = UUID(int=0)
 
 Body = Mapping[str, Any]
 
@@ -34,13 +33,14 @@ class CreateTopics:
         self._topics = topics
         self._num_partitions = settings.num_partitions
 
-    def __call__(self, body: Body, version: int) -> dict[str, Any]:
-        """Creates what can be created, or with `validate_only` says what could be."""
+    def __call__(self, body: Body, version: int) -> Generator[None, None, dict[str, Any]]:
+        """Creates what can be created, or with `validate_only` says what could be; in steps."""
         counts = Counter(entry["name"] for entry in body["topics"])
         asked = {entry["name"]: entry for entry in body["topics"]}
-        results = [
-            self._result(entry, counts[name] > 1, body["validate_only"]) for name, entry in asked.items()
-        ]
+        results: list[dict[str, Any]] = []
+        for some in slices(asked.items(), _AT_ONCE):
+            results += (self._result(entry, counts[name] > 1, body["validate_only"]) for name, entry in some)
+            yield
         return {"topics": results}
 
     def _result(self, entry: Body, repeated: bool, validate_only: bool) -> dict[str, Any]:
@@ -48,15 +48,20 @@ class CreateTopics:
         result: dict[str, Any] = {"name": name, "error_message": None, "configs": []}
         try:
             if repeated:
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"topic {name!r} is in the request more than once")
+                raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             partitions = self._partitions(entry)
             self._topics.check(name, partitions)
-            _check_configs(entry["configs"])
+            configs = _configs(entry["configs"])
+            check(configs, self._topics.configs.inherited())
+            made = Topic(name, _NO_ID, (), configs)
             if not validate_only:
-                result["topic_id"] = self._topics.create(name, partitions).topic_id
+                made = self._topics.create(name, partitions, configs)
         except Refusal as refusal:
             return result | {"error_code": refusal.error_code, "error_message": refusal.message}
-        return result | {"num_partitions": partitions, "replication_factor": 1}
+        told = [_shared(tuple(config.items())) for config in _plain(made, self._topics)]
+        return result | {
+            "topic_id": made.topic_id, "num_partitions": partitions, "replication_factor": 1, "configs": told
+        }  # fmt: skip
 
     def _partitions(self, entry: Body) -> int:
         """How many partitions are asked for. Errors: Refusal with what is wrong with that."""
@@ -86,9 +91,24 @@ def _assigned(assignments: list[Body], count: int, factor: int) -> int:
     return len(assignments)
 
 
-def _check_configs(configs: list[Body]) -> None:
-    for item in configs:
-        if _TRUE_CONFIGS.get(item["name"]) != item["value"] or item["value"] is None:
-            able = ", ".join(f"{name}={value}" for name, value in _TRUE_CONFIGS.items())
-            text = f"rota cannot do {item['name']}={item['value']}; it can do {able}"
-            raise Refusal(ErrorCode.INVALID_CONFIG, text)
+def _configs(asked: list[Body]) -> Configs:
+    """The configs of a new topic, of which no value may be null. Errors: Refusal with INVALID_CONFIG."""
+    without = [item["name"] for item in asked if item["value"] is None]
+    if without:
+        text = f"Null value not supported for topic configs: {','.join(without)}"
+        raise Refusal(ErrorCode.INVALID_CONFIG, text)
+    configs = {item["name"]: item["value"] for item in asked}
+    check_length(configs)
+    return configs
+
+
+def _plain(topic: Topic, topics: Topics) -> list[dict[str, Any]]:
+    """The configs of a topic as a CreateTopics tells them."""
+    names = ("name", "value", "read_only", "config_source", "is_sensitive")
+    return [{name: config[name] for name in names} for config in configs_of_topic(topic, topics.configs)]
+
+
+@lru_cache(1_000)
+def _shared(items: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    """One dict for all topics that are told alike: an answer may have thousands of them."""
+    return dict(items)

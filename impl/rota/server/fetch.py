@@ -1,7 +1,6 @@
 """Fetch: batches from many partitions at once, or later, when enough of them are there or time is up.
 
-There are no fetch sessions (KIP-227): a request that opens one is answered in full with session id 0, upon
-which the client goes on sending full requests; one that goes on with a session gets an error.
+A request may go on with a fetch session (`fetch_sessions`): what it is about comes from there.
 Source: KIP-74, KIP-227, KIP-516; upstream's ReplicaManager#fetchMessages and a running Kafka 4.4.0.
 """
 
@@ -18,6 +17,7 @@ from rota.coordinator import Purgatory
 from rota.server.answers import Later, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.fetch_sessions import Opened, Sessions
 from rota.server.list_offsets import READ_COMMITTED
 from rota.server.partition import PartitionLog, check_leader_epoch
 from rota.server.topics import Topics
@@ -34,7 +34,6 @@ READ_AT_ONCE = 200
 """How many partitions of a request are looked up, read or put together in one step."""
 
 _TOPIC_IDS_SINCE = 13
-_NEW_SESSION, _NO_SESSION = 0, -1
 
 Body = Mapping[str, Any]
 
@@ -61,6 +60,7 @@ class _Read:
     responses: list[dict[str, Any]]
     missing: int
     size: int
+    session_id: int = 0
 
     def body(
         self, together: Callable[[tuple[bytes, ...]], bytes | Pieces]
@@ -71,7 +71,7 @@ class _Read:
             for answer in answers:
                 answer["records"] = together(answer["records"])
             yield
-        return {"responses": self.responses}
+        return {"responses": self.responses, "session_id": self.session_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ class _Fetch:
     max_bytes: int
     from_follower: bool
     read_committed: bool
+    opened: Opened
 
     def logs(self) -> dict[PartitionLog, list[int]]:
         """The offsets that are asked for, by log."""
@@ -151,11 +152,20 @@ class _Parked:
 
 
 class Fetches:
-    """The handler, with the parked fetches. `max_bytes` bounds every answer, and so does ANSWER_BYTES."""
+    """The handler, with the parked fetches and the sessions, of which there are `session_slots` at most.
+
+    `max_bytes` bounds every answer, and so does ANSWER_BYTES.
+    """
 
     def __init__(
-        self, topics: Topics, max_bytes: int, loop: asyncio.AbstractEventLoop, turns: Turns | None = None
+        self,
+        topics: Topics,
+        max_bytes: int,
+        loop: asyncio.AbstractEventLoop,
+        turns: Turns | None = None,
+        session_slots: int = 1_000,
     ) -> None:
+        self.sessions = Sessions(session_slots, loop.time, topics.name_of)
         self._topics = topics
         self._max_bytes = min(max_bytes, ANSWER_BYTES)
         self._loop = loop
@@ -170,19 +180,21 @@ class Fetches:
 
     def __call__(self, body: Body, context: RequestContext) -> None:
         """Answers at once or parks the request until there are `min_bytes`, for `max_wait_ms` at most."""
-        if body.get("session_epoch", _NO_SESSION) not in (_NEW_SESSION, _NO_SESSION):
-            context.reply({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND})
-            return
         self._later.add(self._begin(body, context))
 
     def _begin(self, body: Body, context: RequestContext) -> Iterator[None]:
         if context.is_lost:
             return
-        fetch = yield from self._fetch(body, context.version)
+        try:
+            opened = yield from self.sessions.open(body, context.version)
+        except Refusal as refusal:
+            context.reply({"error_code": refusal.error_code})
+            return
+        fetch = yield from self._fetch(body, opened, context.version)
         read = yield from fetch.read()
         logs = fetch.logs()
         if read.missing <= 0 or body["max_wait_ms"] <= 0 or not logs:
-            yield from _answer(context, read)
+            yield from _answer(context, fetch, read)
             return
         timer = self._loop.call_later(body["max_wait_ms"] / 1000, self._end, context)
         parked = _Parked(fetch, timer, read.missing, logs)
@@ -209,7 +221,7 @@ class Fetches:
         read = yield from parked.fetch.read()
         parked.missing = read.missing
         if read.missing <= 0 and self._take(context) is not None:
-            yield from _answer(context, read)
+            yield from _answer(context, parked.fetch, read)
 
     def end_all(self) -> None:
         """Answers every parked request with what there is."""
@@ -235,12 +247,12 @@ class Fetches:
                 del self._watching[log], self._ends[log]
         return parked
 
-    def _fetch(self, body: Body, version: int) -> Generator[None, None, _Fetch]:
+    def _fetch(self, body: Body, opened: Opened, version: int) -> Generator[None, None, _Fetch]:
         max_bytes = min(body.get("max_bytes", self._max_bytes), self._max_bytes)
         replica_id = body.get("replica_id", body.get("replica_state", {}).get("replica_id", -1))
         topics = []
         steps = count(1)
-        for entry in body["topics"]:
+        for entry in opened.topics:
             name = {key: entry[key] for key in ("topic", "topic_id") if key in entry}
             wanted = []
             for item in entry["partitions"]:
@@ -254,6 +266,7 @@ class Fetches:
             max_bytes,
             replica_id >= 0,
             body["isolation_level"] == READ_COMMITTED,
+            opened,
         )
 
     def _wanted(self, entry: Body, item: Body, version: int) -> _Wanted:
@@ -265,11 +278,20 @@ class Fetches:
                 topic = self._topics.named(entry["topic"])
             log = topic.partition(item["partition"])
         except Refusal as refusal:
-            error_code = refusal.error_code
+            error_code = self._error(entry, refusal)
         epoch = item.get("current_leader_epoch", -1)
         return _Wanted(
             item["partition"], item["fetch_offset"], item["partition_max_bytes"], epoch, log, error_code
         )
+
+    def _error(self, entry: Body, refusal: Refusal) -> int:
+        """What is said of a topic whose name a session knows though its id is gone."""
+        known_as = entry.get("known_as")
+        if refusal.error_code != ErrorCode.UNKNOWN_TOPIC_ID or known_as is None:
+            return refusal.error_code
+        if self._topics.partition_count(known_as):
+            return ErrorCode.INCONSISTENT_TOPIC_ID
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _nothing() -> None:
@@ -277,11 +299,13 @@ def _nothing() -> None:
 
 
 def _last(context: RequestContext, fetch: _Fetch) -> Iterator[None]:
-    yield from _answer(context, (yield from fetch.read()))
+    yield from _answer(context, fetch, (yield from fetch.read()))
 
 
-def _answer(context: RequestContext, read: _Read) -> Iterator[None]:
+def _answer(context: RequestContext, fetch: _Fetch, read: _Read) -> Iterator[None]:
     """Answers a request: in steps, if it is long."""
+    told = yield from fetch.opened.told(read.responses)
+    read = _Read(told["responses"], read.missing, read.size, told["session_id"])
     if read.size < LONG_BYTES:
         context.reply((yield from read.body(b"".join)))
         return

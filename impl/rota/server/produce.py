@@ -15,12 +15,16 @@ from typing import Any, Protocol
 
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.internal_topics import check_writable
 from rota.server.partition import PartitionLog
 from rota.server.topics import Topic, Topics
 from rota.wire.record_scan import READABLE, check_records
 from rota.wire.records import BatchInfo, CrcError, RecordsError, split
 
 _TOPIC_IDS_SINCE, _ZSTD_SINCE = 13, 7
+
+_OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
+"""What is told with where the log begins, since it is the log that does not take these records."""
 
 Body = Mapping[str, Any]
 
@@ -38,15 +42,10 @@ class Produce:
     """The handler; `appended` is called for every log that has grown, after all of a request is appended."""
 
     def __init__(
-        self,
-        topics: Topics,
-        message_max_bytes: int,
-        appended: Callable[[PartitionLog], object],
-        transactions: Transactions,
+        self, topics: Topics, appended: Callable[[PartitionLog], object], transactions: Transactions
     ) -> None:
         self._topics = topics
         self._transactions = transactions
-        self._message_max_bytes = message_max_bytes
         self._appended = appended
 
     def __call__(self, body: Body, context: RequestContext) -> Iterator[None]:
@@ -76,7 +75,8 @@ class Produce:
                 topic = self._found(entry, version)
                 log = topic.partition(item["index"])
                 _check_request(body)
-                info, batch = yield from self._checked(item["records"], version)
+                check_writable(topic.name)
+                info, batch = yield from _checked(log, item["records"], version)
                 if info.is_transactional:
                     self._check_transaction(body, info, log, (topic.name, item["index"]), version)
                 appended = log.append(info, batch)
@@ -85,7 +85,9 @@ class Produce:
                 grown.append(log)
             except Refusal as refusal:
                 answer |= {"error_code": refusal.error_code, "error_message": refusal.message}
-                answer |= {"base_offset": -1}
+                answer |= {"base_offset": -1, "log_start_offset": -1}
+                if refusal.error_code in _OF_RECORDS:
+                    answer["log_start_offset"] = log.log_start
             answers.append(answer)
             yield
         return {
@@ -110,19 +112,20 @@ class Produce:
         if not log.is_open(info):
             self._transactions.check_batch(body["transactional_id"], info, partition, version)
 
-    def _checked(
-        self, records: bytes | memoryview | None, version: int
-    ) -> Generator[None, None, tuple[BatchInfo, bytes]]:
-        """The batch in a records field, and its header. Errors: Refusal."""
-        if records is not None and len(records) > self._message_max_bytes:
-            text = f"{len(records)} bytes are more than message.max.bytes, {self._message_max_bytes}"
-            raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
-        info, batch = _only_batch(bytes(records or b""))
-        if info.compression == "zstd" and version < _ZSTD_SINCE:
-            text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
-            raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
-        yield from _check_batch(info, batch)
-        return info, batch
+
+def _checked(
+    log: PartitionLog, records: bytes | memoryview | None, version: int
+) -> Generator[None, None, tuple[BatchInfo, bytes]]:
+    """The batch in a records field, and its header. Errors: Refusal."""
+    if records is not None and len(records) > log.config.max_message_bytes:
+        text = f"{len(records)} bytes are more than max.message.bytes, {log.config.max_message_bytes}"
+        raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
+    info, batch = _only_batch(bytes(records or b""))
+    if info.compression == "zstd" and version < _ZSTD_SINCE:
+        text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
+        raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
+    yield from _check_batch(info, batch, log)
+    return info, batch
 
 
 def _check_request(body: Body) -> None:
@@ -145,8 +148,8 @@ def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
     return batches[0]
 
 
-def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
-    """Whether a producer may send it. Errors: Refusal."""
+def _check_batch(info: BatchInfo, batch: bytes, log: PartitionLog) -> Iterator[None]:
+    """Whether a producer may send it to that log. Errors: Refusal."""
     wrong = ""
     if info.is_control:
         wrong = "only brokers write control batches"
@@ -158,8 +161,26 @@ def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
         wrong = f"producer id {info.producer_id} with sequence number {info.base_sequence}"
     if wrong:
         raise Refusal(ErrorCode.INVALID_RECORD, wrong)
+    _check_times(info, log)
     if info.compression in READABLE:
+        text = f"Compacted topic cannot accept message without key in topic partition {log.name}"
         try:
-            yield from check_records(batch, info)
+            yield from check_records(batch, info, text if log.config.is_compacted else "")
         except RecordsError as error:
             raise Refusal(ErrorCode.INVALID_RECORD, str(error)) from None
+
+
+def _check_times(info: BatchInfo, log: PartitionLog) -> None:
+    """Whether a batch is neither too old nor from the future, by its first and its newest record.
+
+    Errors: Refusal with INVALID_TIMESTAMP. Source: LogValidator#validateTimestamp (KIP-937).
+    """
+    config, now = log.config, log.clock()
+    if config.is_append_time or info.max_timestamp == -1:
+        return
+    first, last = now - config.timestamp_before_max_ms, now + config.timestamp_after_max_ms
+    if info.base_timestamp < first or info.max_timestamp > last:
+        text = (
+            f"timestamps from {info.base_timestamp} to {info.max_timestamp} are not within [{first}, {last}]"
+        )
+        raise Refusal(ErrorCode.INVALID_TIMESTAMP, text)

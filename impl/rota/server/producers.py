@@ -130,6 +130,11 @@ class Producers:
         if first_offset is not None and not is_commit:
             self.aborted.append(AbortedTransaction(producer_id, first_offset, offset))
 
+    def ends_with(self, producer_id: int, last_offset: int) -> bool:
+        """Whether a producer's last batch is the one that ends there."""
+        known = self._known.get(producer_id)
+        return known is not None and known.sent[-1].last_offset == last_offset
+
     def deleted(self, producer_id: int, last_offset: int) -> None:
         """The log no longer has that batch; a producer without a later one is forgotten."""
         known = self._known.get(producer_id)

@@ -26,7 +26,12 @@ _BY_PARTITION = {
     "Fetch": _Partitions(
         ("topics", "partitions", "partition"), ("responses", "partitions", "partition_index")
     ),
+    "AlterPartitionReassignments": _Partitions(_ALIKE, ("responses", "partitions", "partition_index")),
+    "DeleteRecords": _Partitions(_ALIKE, _ALIKE),
     "ListOffsets": _Partitions(_ALIKE, _ALIKE),
+    "OffsetForLeaderEpoch": _Partitions(
+        ("topics", "partitions", "partition"), ("topics", "partitions", "partition")
+    ),
     "OffsetCommit": _Partitions(_ALIKE, _ALIKE),
     "Produce": _Partitions(
         ("topic_data", "partition_data", "index"), ("responses", "partition_responses", "index")
@@ -40,6 +45,11 @@ _BY_NAME = {
     "FindCoordinator": ("coordinator_keys", "coordinators", "key"),
 }
 """API -> the names in its request, the array in its response, and what a name is called there."""
+
+_BY_RESOURCE = {
+    "AlterConfigs": "responses", "DescribeConfigs": "results", "IncrementalAlterConfigs": "responses",
+}  # fmt: skip
+"""API -> the array in its response, of APIs whose requests have `resources`."""
 
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 _BY_ID_SINCE = 6
@@ -58,7 +68,17 @@ def refused(name: str, version: int, body: Body, error_code: int) -> dict[str, A
         return {"error_code": error_code, **_NOWHERE}
     if name == "OffsetFetch":
         return _offset_fetch(version, body, error_code)
-    if name in ("CreateTopics", "Metadata"):
+    if name in _BY_RESOURCE:
+        told = [{**_resource(each), "error_code": error_code} for each in body["resources"]]
+        return {_BY_RESOURCE[name]: told}
+    if name == "ElectLeaders":
+        return _elections(version, body, error_code)
+    if name == "DescribeLogDirs":
+        return {
+            "results": [{"error_code": error_code}],
+            **({"error_code": error_code} if version >= 3 else {}),
+        }
+    if name in ("CreateTopics", "DescribeTopicPartitions", "Metadata"):
         topics = body["topics"] or ()
         return {"topics": [{**_topic(topic), "error_code": error_code} for topic in topics]}
     if name == "CreatePartitions":
@@ -103,6 +123,25 @@ def _offset_fetch(version: int, body: Body, error_code: int) -> dict[str, Any]:
         for topic in body["topics"]
     ]
     return {"topics": topics}
+
+
+def _elections(version: int, body: Body, error_code: int) -> dict[str, Any]:
+    """An error for each partition that is named, and for the whole in versions that have that."""
+    results = [
+        {
+            "topic": each["topic"],
+            "partition_result": [
+                {"partition_id": index, "error_code": error_code} for index in each["partitions"]
+            ],
+        }
+        for each in body["topic_partitions"] or ()
+    ]
+    return {"replica_election_results": results} | ({"error_code": error_code} if version >= 1 else {})
+
+
+def _resource(resource: Body) -> dict[str, Any]:
+    """What names a resource."""
+    return {word: resource[word] for word in ("resource_type", "resource_name")}
 
 
 def _topic(topic: Body) -> dict[str, Any]:

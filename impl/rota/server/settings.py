@@ -24,6 +24,7 @@ SERVED: Mapping[str, Mends] = {"rota": MENDED, "kafka-4.x": UNMENDED}
 USUAL = "rota"
 
 _INT_MAX = 2**31 - 1
+_LONG_MAX = 2**63 - 1
 
 
 MEMORY_LIMITS = {
@@ -46,15 +47,19 @@ class Settings:
     `num_partitions` is for topics whose creator does not say; `auto_create_topics_enable` lets Metadata
     create them. `socket_request_max_bytes` bounds a request frame, `queued_max_request_bytes` all those that
     are longer than 64 KiB together (negative: no bound; a longer one is taken in alone), `message_max_bytes`
-    a record batch, `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition
-    (negative: no bound but that of all topics together), `max_connections` the connections. Expired offsets
+    a record batch, `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` and
+    `log_retention_ms` a partition (negative: no bound but that of all topics together), `records_max_bytes`
+    what the records of all topics take, `max_connections` the connections. Old records are looked for every
+    `log_retention_check_interval_ms`, topics to be compacted every `log_cleaner_backoff_ms`.
+    `max_incremental_fetch_session_cache_slots` bounds the fetch sessions. A topic that Metadata creates is
+    there `auto_create_topics_delay_ms` later (0: at once). Expired offsets
     are looked for every `offsets_retention_check_interval_ms`. `offsets_topic_num_partitions` and
     `offsets_topic_segment_bytes` are of the groups' log, if there is one. A connection without a request in
     flight and without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
     `group_consumer_migration_policy` has one value.
 
-    Defaults are Kafka's but for `log_retention_bytes` and `queued_max_request_bytes`, which have no bound
-    there: here it is memory. So are MEMORY_LIMITS, which Kafka does not know.
+    Defaults are Kafka's but for `queued_max_request_bytes`, which has no bound there: here it is memory. So
+    are `records_max_bytes` and MEMORY_LIMITS, which Kafka does not know.
     """
 
     coordinator: CoordinatorConfig = field(
@@ -64,20 +69,31 @@ class Settings:
             **MEMORY_LIMITS,  # type: ignore[arg-type]
         )
     )
+    auto_create_topics_delay_ms: int = 0
     auto_create_topics_enable: bool = True
     connections_max_idle_ms: int = 600_000
     fetch_max_bytes: int = 57_671_680
     group_consumer_migration_policy: str = "disabled"
-    log_retention_bytes: int = 64 << 20
+    log_cleaner_backoff_ms: int = 15_000
+    log_cleanup_policy: tuple[str, ...] = ("delete",)
+    log_retention_bytes: int = -1
+    log_retention_check_interval_ms: int = 300_000
+    log_retention_ms: int = 604_800_000
     max_connections: int = _INT_MAX
+    max_incremental_fetch_session_cache_slots: int = 1_000
     message_max_bytes: int = 1_048_588
     num_partitions: int = 1
     offsets_retention_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = PARTITIONS
     offsets_topic_segment_bytes: int = 104_857_600
     queued_max_request_bytes: int = 128 << 20
+    records_max_bytes: int = 512 << 20
     socket_request_max_bytes: int = 104_857_600
     transaction_max_timeout_ms: int = 900_000
+
+    def text_of(self, name: str) -> str:
+        """A setting by Kafka's name, as Kafka writes its value."""
+        return _as_text(_value_of(self, _field(name)))
 
     @staticmethod
     def of(config: Mapping[str, object], profile: str = USUAL) -> Settings:
@@ -131,10 +147,17 @@ _ASSIGNORS = Kind(
     ),
     "uniform and range, or one of them, with a comma between; the first is the default",
 )
+_POLICIES = Kind(
+    lambda text: tuple(
+        {name: name for name in ("compact", "delete")}[each.strip()] for each in text.split(",")
+    ),
+    "compact and delete, or one of them, with a comma between",
+)
 _DISABLED = Kind(lambda text: {"disabled": "disabled"}[text.lower()], "disabled: rota migrates no groups")
 _BOOLEAN = Kind(lambda text: {"true": True, "false": False}[text.lower()], "true or false")
 
 KNOWN: Mapping[str, Kind] = {
+    "auto.create.topics.delay.ms": _integer(0),
     "auto.create.topics.enable": _BOOLEAN,
     "connections.max.idle.ms": _integer(-1),
     "fetch.max.bytes": _integer(1024),
@@ -156,8 +179,13 @@ KNOWN: Mapping[str, Kind] = {
     "group.max.session.timeout.ms": _integer(0),
     "group.max.size": _integer(1),
     "group.min.session.timeout.ms": _integer(0),
-    "log.retention.bytes": _integer(-1),
+    "log.cleaner.backoff.ms": _integer(1),
+    "log.cleanup.policy": _POLICIES,
+    "log.retention.bytes": _integer(-1, _LONG_MAX),
+    "log.retention.check.interval.ms": _integer(1),
+    "log.retention.ms": _integer(-1, _LONG_MAX),
     "max.connections": _integer(0),
+    "max.incremental.fetch.session.cache.slots": _integer(0),
     "members.max.bytes": _integer(0),
     "message.max.bytes": _integer(0),
     "num.partitions": _integer(1, MAX_PARTITIONS),
@@ -168,6 +196,7 @@ KNOWN: Mapping[str, Kind] = {
     "offsets.topic.num.partitions": _integer(1, MAX_PARTITIONS),
     "offsets.topic.segment.bytes": _integer(1 << 10),
     "queued.max.request.bytes": _integer(-1),
+    "records.max.bytes": _integer(0, _LONG_MAX),
     "socket.request.max.bytes": _integer(1),
     "transaction.max.timeout.ms": _integer(1),
 }
@@ -176,10 +205,22 @@ KNOWN: Mapping[str, Kind] = {
 
 def default(name: str) -> int | bool | str:
     """What a setting is if nothing is said."""
-    settings, field_name = Settings(), _field(name)
+    return _value_of(Settings(), _field(name))
+
+
+def default_text(name: str) -> str:
+    """The same, as Kafka writes it."""
+    return _as_text(default(name))
+
+
+def _value_of(settings: Settings, field_name: str) -> int | bool | str:
     owner = settings if hasattr(settings, field_name) else settings.coordinator
-    value = getattr(owner, field_name)
+    value: Value = getattr(owner, field_name)
     return ",".join(value) if isinstance(value, tuple) else value
+
+
+def _as_text(value: int | bool | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _field(name: str) -> str:

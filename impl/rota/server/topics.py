@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
+from rota.server.broker_configs import BrokerConfigs
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.partition import Memory, PartitionLog
 from rota.server.settings import MAX_PARTITIONS, Settings
+from rota.server.timers import wall_clock_ms
+from rota.server.topic_configs import Configs, log_config
 
-MEMORY_BYTES = 512 << 20
-"""What the records of all topics together may take."""
-
-_NAME = re.compile(r"(?!\.\.?$)[a-zA-Z0-9._-]{1,249}")
+_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_LONGEST = 249
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
-    """One topic; a partition's index is its index in `partitions`."""
+    """One topic; a partition's index is its index in `partitions`. `configs` are its own."""
 
     name: str
     topic_id: UUID
     partitions: tuple[PartitionLog, ...]
+    configs: Configs = field(default_factory=dict)
 
     def partition(self, index: int) -> PartitionLog:
         """Errors: Refusal with UNKNOWN_TOPIC_OR_PARTITION."""
@@ -34,14 +36,17 @@ class Topic:
 
 
 class Topics:
-    """All topics, in order of creation. `memory_bytes` bounds what all their records may take.
+    """All topics, in order of creation, and what they have from their broker, `configs`.
 
-    `version` is one more after each change; `new_id` gives the next topic its id.
+    `version` is one more after each change of names or partitions; `new_id` gives the next topic its id.
+    `clock` tells milliseconds, for times that the broker gives.
     """
 
-    def __init__(self, settings: Settings, memory_bytes: int = MEMORY_BYTES) -> None:
-        self.memory = Memory(memory_bytes)
-        self._retention_bytes = settings.log_retention_bytes
+    def __init__(self, settings: Settings, clock: Callable[[], int] = wall_clock_ms) -> None:
+        self.memory = Memory(settings.records_max_bytes)
+        self.configs = BrokerConfigs(settings)
+        self.clock = clock
+        self._inherited = self.configs.inherited()
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
         self._metric_names: dict[str, str] = {}
@@ -88,16 +93,14 @@ class Topics:
         Errors: Refusal with INVALID_TOPIC_EXCEPTION (also for a name that differs from another one only in
         dots for underscores, as in Kafka), TOPIC_ALREADY_EXISTS, or POLICY_VIOLATION for too many partitions.
         """
-        if not _NAME.fullmatch(name):
-            text = (
-                f"topic name {name!r}: give 1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' or '..'"
-            )
-            raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+        problem = name_problem(name)
+        if problem:
+            raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
         if name in self._by_name:
-            raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+            raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         other = self._metric_names.get(_metric_name(name))
         if other is not None:
-            text = f"topic name {name!r} collides with {other!r}: dots and underscores count as the same"
+            text = f"Topic '{name}' collides with existing topic: {other}"
             raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
         self.check_room(partitions)
 
@@ -107,17 +110,39 @@ class Topics:
             text = f"rota has at most {MAX_PARTITIONS} partitions, {self._partitions} are there already"
             raise Refusal(ErrorCode.POLICY_VIOLATION, text)
 
-    def create(self, name: str, partitions: int) -> Topic:
-        """A new topic with so many partitions. Errors: as of `check`."""
+    def create(self, name: str, partitions: int, configs: Configs | None = None) -> Topic:
+        """A new topic with so many partitions and configs of its own, which are right.
+
+        Errors: as of `check`.
+        """
         self.check(name, partitions)
         self._metric_names[_metric_name(name)] = name
-        return self._put(Topic(name, self.new_id(), self._logs(partitions)))
+        own = dict(configs or {})
+        return self._put(Topic(name, self.new_id(), self._logs(name, range(partitions), own), own))
 
     def grow(self, name: str, partitions: int) -> Topic:
         """The topic with so many partitions, which are more than it has. Errors: as of `named`."""
         topic = self.named(name)
-        more = self._logs(partitions - len(topic.partitions))
-        return self._put(Topic(name, topic.topic_id, (*topic.partitions, *more)))
+        more = self._logs(name, range(len(topic.partitions), partitions), topic.configs)
+        return self._put(replace(topic, partitions=(*topic.partitions, *more)))
+
+    def configure(self, name: str, configs: Configs) -> None:
+        """From now on these are the topic's own configs, which are right. Errors: as of `named`."""
+        topic = replace(self.named(name), configs=dict(configs))
+        self._by_name[name] = self._by_id[topic.topic_id] = topic
+        config = log_config(self._inherited | topic.configs)
+        for log in topic.partitions:
+            log.config = config
+
+    def effective(self, name: str) -> Mapping[str, str]:
+        """All configs that the topic has, its own or those of all. Errors: as of `named`."""
+        return self._inherited | {**self.named(name).configs}
+
+    def inherit(self) -> None:
+        """The broker's configs have been altered: every topic takes them over."""
+        self._inherited = self.configs.inherited()
+        for topic in self.all():
+            self.configure(topic.name, topic.configs)
 
     def delete(self, topic: Topic) -> None:
         """The topic is gone, and so are its records."""
@@ -128,14 +153,33 @@ class Topics:
         for log in topic.partitions:
             log.clear()
 
-    def _logs(self, partitions: int) -> tuple[PartitionLog, ...]:
-        self._partitions += partitions
-        return tuple(PartitionLog(self._retention_bytes, self.memory) for _ in range(partitions))
+    def _logs(self, name: str, indexes: range, configs: Configs) -> tuple[PartitionLog, ...]:
+        self._partitions += len(indexes)
+        config = log_config(self._inherited | {**configs})
+        return tuple(PartitionLog(config, self.memory, self.clock, f"{name}-{index}") for index in indexes)
 
     def _put(self, topic: Topic) -> Topic:
         self._by_name[topic.name] = self._by_id[topic.topic_id] = topic
         self.version += 1
         return topic
+
+
+def name_problem(name: str) -> str:
+    """What is wrong with a topic's name, in Kafka's words; an empty text if nothing is.
+
+    Source: Topic#validate.
+    """
+    if not name:
+        wrong = "the empty string is not allowed"
+    elif name in (".", ".."):
+        wrong = f"'{name}' is not allowed"
+    elif len(name) > _LONGEST:
+        wrong = f"the length of '{name[:20]}...' is longer than the max allowed length {_LONGEST}"
+    elif not _NAME.fullmatch(name):
+        wrong = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return ""
+    return f"Topic name is invalid: {wrong}"
 
 
 def _metric_name(name: str) -> str:

@@ -19,6 +19,7 @@ from rota.coordinator import TxnOffsetCommit
 from rota.server.answers import Later, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.internal_topics import OFFSETS
 from rota.server.partition import PartitionLog
 from rota.server.timers import LoopTimers
 from rota.server.topics import Topics
@@ -34,9 +35,6 @@ from rota.transactions import (
 )
 from rota.transactions import ErrorCode as TransactionError
 from rota.wire.records import BatchInfo
-
-OFFSETS_TOPIC = "__consumer_offsets"
-"""The topic of the groups' log, as transactions name it."""
 
 AGAIN_SECONDS = 0.1
 """How soon the end of offsets is written again that the groups' log has refused."""
@@ -175,7 +173,7 @@ class TransactionService:
         self._timers.clear()
 
     def _of_group(self, group_id: str) -> Partition:
-        return OFFSETS_TOPIC, self._around.partition_of(group_id)
+        return OFFSETS, self._around.partition_of(group_id)
 
     def _add(self, body: Body, partitions: Sequence[Partition]) -> int:
         who = body["transactional_id"], body["producer_id"], body["producer_epoch"]
@@ -221,7 +219,8 @@ class TransactionService:
 
     def _producers(self, topic: str, index: int) -> Body:
         try:
-            return {"active_producers": self._around.topics.named(topic).partition(index).producers()}
+            log = self._around.topics.named(topic).partition(index)
+            return {"active_producers": list(log.producers.described())}
         except Refusal as refusal:
             return {"error_code": refusal.error_code, "error_message": refusal.message}
 
@@ -247,7 +246,7 @@ class TransactionService:
                 log.end_transaction(markers.producer_id, markers.producer_epoch, markers.is_commit, now_ms)
                 self._around.grown(log)
             yield
-        if any(topic == OFFSETS_TOPIC for topic, _ in markers.partitions):
+        if any(topic == OFFSETS for topic, _ in markers.partitions):
             self._end_offsets(markers)
         else:
             self._do(self.core.written(markers.transactional_id))
@@ -255,7 +254,7 @@ class TransactionService:
     def _logs(self, partition: Partition) -> Iterator[PartitionLog]:
         """A partition's log; none for offsets, and if its topic has gone meanwhile."""
         topic, index = partition
-        if index < self._around.topics.partition_count(topic):
+        if topic != OFFSETS and index < self._around.topics.partition_count(topic):
             yield self._around.topics.named(topic).partition(index)
 
     def _end_offsets(self, markers: WriteMarkers) -> None:

@@ -30,12 +30,13 @@ Found = tuple[int, int] | None
 Steps = Generator[None, None, Found]
 
 
-def check_records(batch: bytes, info: BatchInfo) -> Steps:
+def check_records(batch: bytes, info: BatchInfo, without_key: str = "") -> Steps:
     """Reads all records of a readable batch, whose offsets have to be without gaps. Gives nothing.
 
-    Errors: RecordsError for records that are damaged, or not as many as announced, or more than MAX_RECORDS.
+    Errors: RecordsError for records that are damaged, or not as many as announced, or more than MAX_RECORDS;
+    with the text `without_key`, if there is one, for a record that has no key.
     """
-    return _explained(_Scan(batch, info).through(_NEVER))
+    return _explained(_Scan(batch, info, without_key).through(_NEVER))
 
 
 def first_since(batch: bytes, info: BatchInfo, timestamp: int) -> Steps:
@@ -70,9 +71,12 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 class _Scan:
     """One reading of a batch: the piece at hand, the place in it, and how many bytes were before it."""
 
-    def __init__(self, batch: bytes, info: BatchInfo) -> None:
+    def __init__(self, batch: bytes, info: BatchInfo, without_key: str = "") -> None:
         body = batch[HEADER_SIZE:]
         self.info = info
+        self.without_key = without_key
+        self.has_gaps = info.count <= info.last_offset - info.base_offset
+        self.offset = 0
         self.left = MAX_RECORDS - info.count
         self.source = inflated(body) if info.compression == "gzip" else _pieces(body)
         self.data = b""
@@ -92,7 +96,7 @@ class _Scan:
                 time = yield from self.record_across(index)
                 index, found = index + 1, time >= since
         if found:
-            return info.base_offset + index - 1, info.base_timestamp + time
+            return info.base_offset + self.offset, info.base_timestamp + time
         yield from self.end()
         return None
 
@@ -123,9 +127,10 @@ class _Scan:
         """The timestamp delta of a record that is whole in `data`, behind its length; checks its rest."""
         time, at = signed_number(data, at + 1, 64)
         delta, at = signed_number(data, at)
-        if delta != index:
+        self.offset = delta
+        if delta != index and not self.has_gaps:
             raise RecordsError(f"record {index} has the offset {delta}")
-        at = _behind(data, _behind(data, at))
+        at = _behind(data, _behind(data, at, self.without_key))
         headers = data[at]
         at += 1
         if headers:
@@ -144,9 +149,10 @@ class _Scan:
         yield from self.skip(1)
         time = yield from self.number(64)
         delta = yield from self.number()
-        if delta != index:
+        self.offset = delta
+        if delta != index and not self.has_gaps:
             raise RecordsError(f"record {index} has the offset {delta}")
-        yield from self.field()
+        yield from self.field(self.without_key)
         yield from self.field()
         headers = yield from self.number()
         self.count_headers(headers)

@@ -14,7 +14,7 @@ from rota.cli.errors import UsageError, nearly
 from rota.cli.options import Search, Selection
 from rota.explore import engines
 from rota.invariants.consumer import WEAKNESSES, endless
-from rota.invariants.consumer.liveness import LIVENESS
+from rota.invariants.consumer.liveness import LIVENESS, USES_ITS_PART
 from rota.mutants.consumer import BUGS, claimed, meanings, system
 from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration
@@ -25,12 +25,11 @@ PROFILE = "kafka-4.x"
 """The line of brokers that the spec is about."""
 
 OMITTED = (
-    "commits and fetches of offsets",
-    "subscriptions that change",
+    "fetches of offsets",
     "static members",
     "regular expressions",
     "groups of both protocols",
-    "a client that is replaced by a new process",
+    "more than two clients",
 )
 
 
@@ -47,7 +46,7 @@ def _consumer(selection: Selection, search: Search) -> Plan:
     if bug is not None:
         how = "`rota check --protocol consumer --list-mutants` explains each"
         recognised("mutant of the consumer protocol", bug, BUGS, remedy=how)
-    lasting = search.liveness or selection.only in {one.name for one in LIVENESS}
+    lasting = search.liveness or selection.only in {one.name for one in (*LIVENESS, USES_ITS_PART)}
     chosen, left_out = list(_configurations(selection)), []
     if lasting and not selection.configurations:
         left_out = [one for one in chosen if not _is_for_lassos(one, search)]

@@ -106,11 +106,16 @@ def on_spark(search: Search, options: SparkOptions) -> OnSpark | None:
         return None
     if search.workers:
         raise UsageError("--workers is not for engine spark; say --master 'local[N]'")
-    if options.master and not options.master.startswith(MASTERS):
-        raise UsageError(
-            f"there is no Spark master {options.master!r}; name one as local[2], spark://HOST:PORT, yarn"
-        )
+    refuse_no_master(options.master)
     return OnSpark(options, search.limits.memory)
+
+
+def refuse_no_master(master: str | None) -> None:
+    """Errors: UsageError for what Spark would refuse with Java's stack."""
+    if master and not master.startswith(MASTERS):
+        raise UsageError(
+            f"there is no Spark master {master!r}; name one as local[2], spark://HOST:PORT, yarn"
+        )
 
 
 def fitted(plan: Plan, limits: Limits, wanted: OnSpark) -> tuple[Plan, Limits]:
@@ -195,14 +200,21 @@ def at_hand(engine: engines.Engine, wanted: OnSpark | None, say: Say) -> Iterato
             f"verdict only: up to {LEVELS} levels a round, so depths are at most what is shown, and the "
             "histogram is one of rounds; a violation is looked for anew, in rounds of one level"
         )
+    with context_at_hand(wanted, once) as (context, shares):
+        yield Session(engine, context, wanted, shares, once)
+
+
+@contextmanager
+def context_at_hand(wanted: OnSpark, say: Say) -> Iterator[tuple[Any, memory.Shares]]:
+    """A Spark context, stopped at the end, and how memory is divided. Errors: UsageError."""
     _refuse_too_little(wanted)
     with _errors_in_a_line(), ExitStack() as stack:
         context = stack.enter_context(_context(wanted))
         stack.enter_context(_quiet_interrupts())
-        _wait_for_executors(context, once)
+        _wait_for_executors(context, say)
         shares = _shares(context.master, context.defaultParallelism, wanted)
         stack.enter_context(memory.held(shares.driver))
-        yield Session(engine, context, wanted, shares, once)
+        yield context, shares
 
 
 def _refuse_too_little(wanted: OnSpark) -> None:

@@ -202,9 +202,20 @@ def conform(
             judged = one_target(target, embedded, settings, config, profile)
             asked = [parse_report(text) for text in reports]
             line = profile or usual_profile(judged.name)
-            pace = options.seed, seconds, groups or AT_ONCE, timeout
-            told = out, asked, as_json, quiet, given
-            walks = Asked(judged, spec_profile(line).name, *pace, *told, protocols_of(line, protocol))
+            walks = Asked(
+                judged,
+                spec_profile(line).name,
+                options.seed,
+                seconds,
+                groups or AT_ONCE,
+                timeout,
+                out,
+                asked,
+                as_json,
+                quiet,
+                given,
+                protocols_of(line, protocol),
+            )
             ctx.exit(walks.walk() if replay is None else walks.replay(replay))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)

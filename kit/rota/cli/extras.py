@@ -22,7 +22,11 @@ class Extra:
 
 EXTRAS = (
     Extra("fast", "the compiled engine", (("numpy", "numpy"), ("numba", "numba"))),
-    Extra("spark", "the Spark engine (needs Java 17 or later)", (("pyspark", "pyspark"), ("numpy", "numpy"))),
+    Extra(
+        "spark",
+        "the Spark engine (needs Java 17 or later)",
+        (("pyspark", "pyspark"), ("numpy", "numpy"), ("pyarrow", "pyarrow")),
+    ),
     Extra("proofs", "rota prove", (("z3-solver", "z3"),)),
     Extra("liveness", "rota check --liveness", (("networkx", "networkx"),)),
     Extra(

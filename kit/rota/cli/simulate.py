@@ -12,6 +12,7 @@ from rota.cli.check_consumer import plan
 from rota.cli.errors import INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.options import SELECTION, WHAT, Selection, takes
 from rota.cli.reporting import REPORTING, Reporting, seconds_alive, traced
+from rota.cli.simulate_histories import OF_HISTORIES, HistoryOptions, write_histories
 from rota.cli.verb import REPORTING as HOW_TO_REPORT
 from rota.cli.verb import Example, Verb
 from rota.explore import MissingExtra, engines
@@ -62,6 +63,7 @@ SECTIONS = {
     "What to walk through": WHAT,
     "What to judge": ("--property", "--strict"),
     "How to walk": ("--runs", "--seconds", "--depth", "--seed"),
+    "Recordings of groups": ("--histories", "--bugs", "--copies", "--processes"),
     "What to report": HOW_TO_REPORT,
 }
 
@@ -69,6 +71,8 @@ EXAMPLES = (
     Example("rota simulate --scope nightly --seconds 60", "Walk for a minute through the largest worlds."),
     Example("rota simulate --scope tiny --configuration core --runs 64 --seed 7",
             "A few walks, the same each time.", code=3),
+    Example("rota simulate --histories 20 --bugs 0.2 --out groups",
+            "Recordings of twenty groups of clients; a fifth of their servers have a bug."),
 )  # fmt: skip
 
 
@@ -133,15 +137,30 @@ def _named(explorations: Explorations, name: str) -> Callable[[int, int, int, in
 @click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @takes("selection", Selection, *SELECTION)
 @takes("options", WalkOptions, *WALKS)
+@takes("histories", HistoryOptions, *OF_HISTORIES)
 @takes("reporting", Reporting, *REPORTING)
 @click.pass_context
-def simulate(ctx: click.Context, /, selection: Selection, options: WalkOptions, reporting: Reporting) -> None:
+def simulate(
+    ctx: click.Context,
+    /,
+    selection: Selection,
+    options: WalkOptions,
+    histories: HistoryOptions,
+    reporting: Reporting,
+) -> None:
     """Walk at random through what is too large to be explored. Finds bugs and proves nothing.
 
     All successors of the states on a walk are judged. The trace of a violation is not the shortest one.
 
     Exit 1 if something is violated, else 3, and never 0.
+
+    With --histories no walks: groups of clients with clocks on rota's own server, in virtual time, recorded
+    as `rota record` does, with what is true of them beside; exit 0 (docs/many-groups.md).
     """
+    histories.checked()
+    if histories.histories is not None:
+        write_histories(histories, options.seed, reporting.out, reporting.as_json, reporting.quiet)
+        return
     what = plan(selection)
     if what.lasting:
         raise UsageError(

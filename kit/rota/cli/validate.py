@@ -8,7 +8,7 @@ import click
 
 from rota.cli import completing
 from rota.cli.options import takes
-from rota.cli.validate_options import OPTIONS, ValidateOptions
+from rota.cli.validate_options import OF_TABLES, OPTIONS, TableOptions, ValidateOptions
 from rota.cli.verb import Example, Verb
 
 SECTIONS = {
@@ -21,8 +21,9 @@ SECTIONS = {
         "--port",
         "--command-config",
     ),
-    "What to judge": ("--group", "--since", "--fresh", "--durable"),
+    "What to judge": ("--group", "--since", "--until", "--unordered", "--fresh", "--durable"),
     "By what": ("--profile", "--set", "--forgive"),
+    "Tables of many groups": ("--engine", "--out", "--master", "--memory", "--buckets"),
     "What to report": ("--report", "--json", "--quiet"),
 }
 
@@ -31,6 +32,8 @@ EXAMPLES = (
     Example("rota validate /var/log/kafka __consumer_offsets-7", "A broker's log and a partition, together."),
     Example("rota validate night.jsonl --profile rota --json",
             "By what rota's own server promises beyond Kafka; one JSON object."),
+    Example("rota validate lake/ --engine spark --unordered --out verdicts",
+            "A table of many groups on Spark, and what became of each as Parquet."),
 )  # fmt: skip
 
 
@@ -45,6 +48,7 @@ EXAMPLES = (
     shell_complete=completing.kinds_of_report,
     help="A file beside what is printed; repeatable.",
 )
+@takes("tables", TableOptions, *OF_TABLES)
 @click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict.")
 @click.pass_context
@@ -54,6 +58,7 @@ def validate(
     paths: tuple[str, ...],
     options: ValidateOptions,
     reports: tuple[str, ...],
+    tables: TableOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -64,12 +69,20 @@ def validate(
     answer is judged by the spec, in any order that the times allow, from where a group's state is known. Logs
     and the offsets topic are audited. What a source can never show is listed as not checked.
 
+    With --out what became of each group is written as tables, and the same command goes on where it was
+    ended, or judges what is new.
+
     Exit 0 if it holds, 1 if it is violated, 3 if something was undecided or nothing could be judged, 5 if
     nothing about groups was found.
     """
-    from rota.cli.validate_run import Run
+    tables.checked()
+    if tables.out is None:
+        from rota.cli.validate_run import Run
 
-    ctx.exit(Run(paths, options, _reports(reports), as_json, quiet).run())
+        ctx.exit(Run(paths, options, _reports(reports), as_json, quiet).run())
+    from rota.cli.validate_tables import TablesRun
+
+    ctx.exit(TablesRun(paths, options, _reports(reports), as_json, quiet, tables=tables).run())
 
 
 def _reports(given: tuple[str, ...]) -> list[tuple[str, Path]]:

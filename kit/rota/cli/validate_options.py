@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
+from rota.cli import completing
 from rota.cli.errors import UsageError, nearly
 from rota.cli.options import PROFILE
 from rota.cli.source_options import OF_SOURCES, SourceOptions
+from rota.reading import ReadOptions
 from rota.spec import PROFILES
 
 
@@ -20,14 +22,23 @@ class ValidateOptions(SourceOptions):
     profile: str = "kafka-4.x"
     group: str = ""
     since: str | None = None
+    until: str | None = None
+    unordered: bool = False
     fresh: bool = False
     durable: bool = False
     settings: tuple[str, ...] = ()
     forgive: float = 2.0
 
-    def start(self) -> float | None:
-        """From when on is judged. Errors: UsageError."""
-        return self.moments({"--since": self.since})[0]
+    def times(self) -> tuple[float | None, float | None]:
+        """From when on and until when is judged. Errors: UsageError."""
+        since, until = self.moments({"--since": self.since, "--until": self.until})
+        if since is not None and until is not None and until < since:
+            raise UsageError("--until is before --since; give a time after it")
+        return since, until
+
+    def reading(self) -> ReadOptions:
+        """How sources are read. Errors: UsageError."""
+        return replace(super().reading(), unordered=self.unordered)
 
     def checked(self) -> None:
         """Errors: UsageError for a profile that there is not, and --durable without --fresh."""
@@ -49,7 +60,11 @@ OPTIONS = (
                  help="TLS and SASL for kafka://HOST:PORT, by Kafka's client properties."),
     PROFILE,
     click.option("--group", default="", metavar="GROUP", help="Only this one."),
-    click.option("--since", metavar="TIME", help="Only from then on."),
+    click.option("--since", metavar="TIME",
+                 help="Only from then on; folders day=YYYY-MM-DD of earlier days are not read."),
+    click.option("--until", metavar="TIME", help="Only until then; folders of later days are not read."),
+    click.option("--unordered", is_flag=True,
+                 help="Events lie in any order, some of them twice: sort them by time, keep each once."),
     click.option("--fresh", is_flag=True,
                  help="The groups did not exist before: judge them from the first event, offsets too."),
     click.option("--durable", is_flag=True,
@@ -60,3 +75,43 @@ OPTIONS = (
                  help="By which a coordinator may be late without a violation."),
 )  # fmt: skip
 """The options of `ValidateOptions`."""
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """As given. engine: `here` or `spark`; out: the folder of the tables; memory: MiB."""
+
+    engine: str = "here"
+    out: Path | None = None
+    master: str | None = None
+    memory: int | None = None
+    buckets: int | None = None
+
+    def checked(self) -> None:
+        """Errors: UsageError for options that do not go together."""
+        if self.engine == SPARK and self.out is None:
+            raise UsageError("what Spark judges goes into tables; name a folder for them with --out")
+        given = {"--master": self.master, "--memory": self.memory}
+        if self.engine != SPARK and (option := next((one for one, value in given.items() if value), None)):
+            raise UsageError(f"{option} is for Spark; add --engine spark")
+        if self.buckets and self.out is None:
+            raise UsageError("--buckets is for tables; name a folder for them with --out")
+
+
+SPARK = "spark"
+
+OF_TABLES = (
+    click.option("--engine", type=click.Choice(("here", SPARK)), default="here",
+                 help="Who judges: this process, or tasks on Apache Spark (docs/many-groups.md)."),
+    click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+                 help="A folder for tables (Parquet); goes on with what is there."),
+    click.option("--master", metavar="URL", shell_complete=completing.spark_masters,
+                 help="Where Spark runs, as spark://HOST:PORT.  [default: spark-submit's, else local with "
+                      "all cores]"),
+    click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
+                 help="Of all of Spark's processes, kept; see docs/spark.md."),
+    click.option("--buckets", type=click.IntRange(1, 4096), metavar="N",
+                 help="Files of each table, among which groups are divided.  [default: by the size of what "
+                      "is read]"),
+)  # fmt: skip
+"""The options of `TableOptions`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from rota.cli.source_options import what_was_read
 from rota.cli.validate_options import ValidateOptions
 from rota.conformance.targets.target import DEFAULTS
 from rota.generate.settings import broker_config
-from rota.reading import ReadingError, Tally, read_by_cluster
+from rota.reading import ReadingError, ReadOptions, Tally, read_by_cluster
+from rota.reading.days import Days
+from rota.reading.unordered import TWICE
 from rota.report.format import counted
 from rota.report.identity import identified
 from rota.report.live_line import LiveLine
@@ -36,8 +38,16 @@ PAGES: Mapping[str, Callable[[Account, str], str]] = {
     "html": page.page,
     "junit": lambda account, read: page.junit(account),
     "md": lambda account, read: page.markdown(account),
-    "verdicts": lambda account, read: "".join(f"{line}\n" for line in account.verdicts()),
 }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What came of a run. compared, skews: as of `Clusters`."""
+
+    account: Account
+    compared: Mapping[str, int]
+    skews: Mapping[str, float]
 
 
 @dataclass
@@ -56,6 +66,7 @@ class Run:
         self.options.checked()
         try_files([path for _, path in self.reports], "name another path in --report")
         known = dict(map(setting, self.options.settings))
+        since, until = self.options.times()
         terms = Terms(
             PROFILES[self.options.profile],
             broker_config(known),
@@ -63,16 +74,17 @@ class Run:
             fresh=self.options.fresh,
             durable=self.options.durable,
             looks_every=looks_every(known),
-            since=self.options.start(),
+            since=since,
+            until=until,
             group=self.options.group,
             assumed=frozenset(DEFAULTS) - known.keys(),
         )
-        clusters = Clusters(terms)
+        options = replace(self.options.reading(), days=Days(since, until))
         try:
-            self._read(clusters)
+            clusters = self.judged(terms, options)
         except ReadingError as error:
             raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
-        account = clusters.end()
+        account = clusters.account
         seen, told = account.events, self.tally.events
         assert seen == told, f"of {told} events {seen} are accounted for"
         account.quarantined += self.tally.broken - self.tally.also_told
@@ -80,10 +92,27 @@ class Run:
         account.assumed = {"profile": self.options.profile} | assumed
         return self._conclude(clusters, account)
 
-    def _read(self, clusters: Clusters) -> None:
+    def judged(self, terms: Terms, options: ReadOptions) -> Judged:
+        """Read all and judge it. Errors: ReadingError."""
+        clusters = Clusters(terms)
+        self._read(clusters, options)
+        account = clusters.end()
+        for source, events in self.tally.twice.items():
+            account.leave(TWICE, source, events)
+        return Judged(account, clusters.compared, clusters.skews)
+
+    def verdicts(self, account: Account) -> str:
+        """What became of each history, as lines."""
+        return "".join(f"{line}\n" for line in account.verdicts())
+
+    def more(self, account: Account) -> Iterator[str]:
+        """Lines above the verdict, beside those of every run."""
+        return iter(())
+
+    def _read(self, clusters: Clusters, options: ReadOptions) -> None:
         line = LiveLine(sys.stderr, silent=self.quiet)
         try:
-            events = read_by_cluster(self.paths, options=self.options.reading(), tally=self.tally)
+            events = read_by_cluster(self.paths, options=options, tally=self.tally)
             for number, (cluster, event) in enumerate(events):
                 clusters.take(cluster, event)
                 if number % EVERY == 0:
@@ -91,7 +120,7 @@ class Run:
         finally:
             line.clear()
 
-    def _conclude(self, clusters: Clusters, account: Account) -> int:
+    def _conclude(self, clusters: Judged, account: Account) -> int:
         read = what_was_read(self.tally)
         if self.as_json:
             click.echo(json.dumps(self._json(clusters, account), indent=2))
@@ -103,13 +132,18 @@ class Run:
         else:
             for line in telling.lines(account, clusters, read):
                 click.echo(line)
+            for line in self.more(account):
+                click.echo(line)
             for kind, path in self.reports:
                 click.echo(f"{kind}: {path}")
             click.echo(telling.verdict(account))
         code = EXIT_CODES[account.verdict] if account.groups else NOTHING
-        return keep({path: PAGES[kind](account, read) for kind, path in self.reports}, code)
+        return keep({path: self._page(kind, account, read) for kind, path in self.reports}, code)
 
-    def _json(self, clusters: Clusters, account: Account) -> dict[str, object]:
+    def _page(self, kind: str, account: Account, read: str) -> str:
+        return self.verdicts(account) if kind == "verdicts" else PAGES[kind](account, read)
+
+    def _json(self, clusters: Judged, account: Account) -> dict[str, object]:
         settings = {
             "profile": self.options.profile,
             "fresh": self.options.fresh,

@@ -10,9 +10,9 @@ from rota.doubt.doubting import Doubting
 from rota.doubt.mistakes import LIBERAL, Doubt, likelihood
 from rota.linearise.asked import Asked
 from rota.linearise.history import Event, History
-from rota.linearise.judgement import Limits
+from rota.linearise.judgement import Limits, UndecidedError
 from rota.linearise.paths import Patience
-from rota.linearise.run import Run, UndecidedError
+from rota.linearise.run import Run
 
 ENOUGH = 3
 """Rules that explain all, after which mistakes that say less are not looked at."""

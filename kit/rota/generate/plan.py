@@ -132,7 +132,7 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """As a file has it."""
         steps = [_step_object(step) for step in self.steps]
-        named = {"seed": self.seed, "number": self.number, "longest": self.longest}
+        named: dict[str, Any] = {"seed": self.seed, "number": self.number, "longest": self.longest}
         named |= {} if self.protocol == CLASSIC else {"protocol": self.protocol}
         return {
             **named,

@@ -239,7 +239,9 @@ class Drawing:
 
     def _drawn(self) -> Ask:
         client = self._rng.choice(self._active)
-        return self._moves.polite(client) if self._rng.random() < 0.2 else self._moves.any(client)
+        drawn = self._moves.polite if self._rng.random() < 0.2 else self._moves.any
+        ask: Ask = drawn(client)
+        return ask
 
     def _burst(self) -> None:
         """Several requests at once: nobody knows in which order they are taken."""

@@ -68,8 +68,9 @@ class Restarts:
         self._walking.pop(walking, None)
 
     async def up(self) -> None:
-        """Wait until the target is there."""
-        await self._up.wait()
+        """Wait until the target is there: before whoever waits goes on, the next restart may have begun."""
+        while not self.is_up:
+            await self._up.wait()
 
     @property
     def is_up(self) -> bool:
@@ -93,8 +94,7 @@ class Restarts:
 
     async def now(self, how: Restart) -> None:
         """Restart the target under all who ask; one restart is over before the next begins."""
-        while not self.is_up:
-            await self.up()
+        await self.up()
         loop = asyncio.get_running_loop()
         self._up.clear()
         try:

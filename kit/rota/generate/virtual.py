@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from random import Random
@@ -93,7 +94,7 @@ def in_virtual_time(
     began = loop.time()
     loop.complete(broker.start())
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
-    consumer = consumer_terms(settings, broker.topics(), PROFILES[profile])
+    consumer = replace(consumer_terms(settings, broker.topics(), PROFILES[profile]), sees_within=0.2)
     terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings), OTHERS, consumer)
     node = Node(NODE_ID, HOST, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from rota.history.event import Event, Kind, Source
 
@@ -12,6 +13,12 @@ SCHEMA = 1
 
 _ENCODED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Made once: `json.dumps` makes an encoder for each line, which takes as long as the line."""
+
+_SOURCES: Mapping[str, Source] = {one.value: one for one in Source}
+_KINDS: Mapping[str, Kind] = {one.value: one for one in Kind}
+"""By the words of lines: to look among all kinds takes longer than to read a line."""
+
+T = TypeVar("T")
 
 _TEXTS = ("group", "member", "instance", "client", "host", "state", "reason")
 
@@ -50,20 +57,20 @@ def event_of(line: str | bytes) -> Event:
     texts = {name: _of_type(values, name, (str,), "") for name in _TEXTS}
     return Event(
         _of_type(values, "at", (int, float, type(None))),
-        Source(_known(values, "source", Source)),
+        _known(values, "source", _SOURCES),
         _of_type(values, "origin", (str,)),
-        Kind(_known(values, "kind", Kind)),
+        _known(values, "kind", _KINDS),
         generation=_of_type(values, "generation", (int, type(None))),
         data=_of_type(values, "data", (dict,), {}),
         **texts,
     )
 
 
-def _known(values: dict[str, Any], name: str, kinds: type[Source] | type[Kind]) -> str:
+def _known(values: dict[str, Any], name: str, kinds: Mapping[str, T]) -> T:
     value = values.get(name)
-    if value not in [one.value for one in kinds]:
+    if not isinstance(value, str) or value not in kinds:
         raise LineError(f"{name} {value!r} is unknown here")
-    return str(value)
+    return kinds[value]
 
 
 def _of_type(values: dict[str, Any], name: str, types: tuple[type, ...], default: Any = None) -> Any:

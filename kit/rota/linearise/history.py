@@ -66,17 +66,17 @@ class Restarted:
     """The coordinator was ended and is there again with what its log has; every connection was broken before.
 
     since: it was told to end, and whether timers still ran out from then on nobody knows; down: it was gone;
-    at: it had read its log; config: what it is set to from then on, None: as before; sure: whether it was
-    started again at all, for else all may have gone on as it was; topics, that there are then, where they are
-    followed.
+    at: it had read its log; config: what it is set to from then on, None: as before; topics, that there are
+    then, where they are followed; sure: whether it was started again at all, for else all may have gone on as
+    it was.
     """
 
     at: float
     since: float
     down: float
     config: BrokerConfig | None = None
-    sure: bool = True
     topics: Topics | None = None
+    sure: bool = True
 
     @property
     def started(self) -> Span:

@@ -22,10 +22,18 @@ from rota.linearise.asked import Asked
 from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
-from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
+from rota.linearise.judgement import (
+    Judgement,
+    Limits,
+    Moment,
+    Nearest,
+    OutOfTime,
+    UndecidedError,
+    Verdict,
+)
 from rota.linearise.looks import Looks
 from rota.linearise.paths import Path, Patience, States
-from rota.linearise.run import Run, UndecidedError
+from rota.linearise.run import Run
 from rota.linearise.states import State
 from rota.spec import BrokerConfig, Profile
 
@@ -34,6 +42,9 @@ MOST_NEAREST = 5
 
 AGAIN = 400
 """States at once where it is looked by how much something is out of time, at most."""
+
+UNTOLD = "a request, a record or a timer"
+"""What was late where several may have been, each by less than can be told of it."""
 
 EARLY = (0.03, 0.1, 0.3, 1.0)
 """Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
@@ -172,7 +183,8 @@ class Judge:
             run = self._again(patience)
             late = () if run is None else _out_of_time(run.states)
             if run is not None and all(0 < one.seconds <= self._limits.forgives for one in late):
-                self._go_on_from(run, late)
+                # Nobody can say what it was where all that was late may have begun as late.
+                self._go_on_from(run, late or (OutOfTime("", UNTOLD, patience.slack - patience.told),))
                 return True
         return self._otherwise(event.at)
 

@@ -10,6 +10,10 @@ from rota.linearise.history import Event
 from rota.linearise.words import in_words
 
 
+class UndecidedError(Exception):
+    """A cap is reached. The message says which."""
+
+
 class Verdict(Enum):
     """CONSISTENT: the spec allows an order; VIOLATED: none; UNDECIDED: nobody can say, which is no pass."""
 
@@ -51,7 +55,8 @@ class OutOfTime:
     """Something that came at a time at which it may not come.
 
     kind: "timer.session" and the like, "request", "log" or "answer"; what: in words, as "timer session of
-    m1"; seconds: how much too late at least; below 0: too early.
+    m1", "" where several may have been; seconds: how much too late at least, or, of what nobody can name,
+    at most; below 0: too early.
     """
 
     kind: str

@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from math import ceil, floor
-from typing import Any
+from typing import Any, cast
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements
 from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
-from rota.linearise.judgement import Limits, Moment, OutOfTime
+from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States
 from rota.linearise.states import State, with_ids_in_use, with_names
 from rota.linearise.steps import Rules, Steps, Taken
-from rota.linearise.times import FOREVER, NEVER, Span
+from rota.linearise.times import FOREVER, NEVER, Span, rounded
 from rota.linearise.words import timer_in_words
 from rota.oracle.follow import Oracle
 from rota.spec import BrokerConfig, Call, Profile
@@ -31,10 +30,6 @@ from rota.spec.messages import ReplyMessage
 
 WIDTHS = (3, 1)
 """How many of the oldest requests may be next where not all orders are looked at."""
-
-
-class UndecidedError(Exception):
-    """A cap is reached. The message says which."""
 
 
 class Run:
@@ -58,7 +53,7 @@ class Run:
         consumer: ConsumerSteps | None = None,
     ) -> None:
         self._steps: Any = consumer or Steps(profile, config, follows, looking, oracle=oracle)
-        self.states: States = {self._steps.empty(): None}
+        self.states: States = {cast(Any, self._steps.empty()): None}
         self.most = 1
         self.narrowed = False
         self.passed_over: frozenset[tuple[str, str]] = frozenset()
@@ -133,14 +128,14 @@ class Run:
         """Events that will be seen later: what their answers say of ids is known from now on."""
         asked = {one.number: one for one in events if isinstance(one, Sent)}
         names = {}
+        self._steps.look_ahead(events)
         for event in events:
             if not isinstance(event, Answered):
                 continue
             sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
             if sent is not None:
-                call = sent.call
                 told = getattr(reply, "member_id", None)
-                if self._steps.asks_for_an_id(call) and told:
+                if self._steps.asks_for_an_id(sent.call) and told:
                     names[unknown_id(event.number)] = self._ids[event.number] = told
                     self._calls.pop(event.number, None)
         if names:
@@ -220,7 +215,7 @@ class Run:
         for state, path in self.states.items():
             owed = state.owed.get(event.number)
             if owed is not None:
-                rest = self._steps.acknowledged(state, event.number, owed.by, event.at)
+                rest = self._steps.acknowledged(state, event.number)
                 rest = replace(rest, owed=state.owed.without(event.number))
                 for names in agreements(self.comparable(owed.message, version), seen, state.ids):
                     found.setdefault(renamed(rest, names) if names else rest, path)
@@ -245,8 +240,7 @@ class Run:
 
     def comparable(self, reply: ReplyMessage, version: int) -> ReplyMessage:
         """An answer as it is compared: with what its version carries, lists in one order."""
-        found: ReplyMessage = self._steps.comparable(reply, version)
-        return found
+        return self._steps.comparable(reply, version)  # type: ignore[no-any-return]
 
     def awaits(self, number: int) -> bool:
         """Whether the answer to a request may still come."""
@@ -398,11 +392,7 @@ class Run:
             yield Enabled(LOOK, LOOK_IN_WORDS, low, found, self._patience.too_late(low, due.latest))
 
     def _span(self, earliest: float, latest: float, least: float = 0.0) -> Span:
-        grain = max(self._limits.grain, least)
-        if not grain:
-            return Span(earliest, latest)
-        first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
-        return Span(first, ceil(latest / grain) * grain)
+        return rounded(earliest, latest, max(self._limits.grain, least))
 
     def _note_answers(self, state: State, one: Taken) -> None:
         for number, owed in one.state.owed.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +10,7 @@ from functools import partial
 from rota.kernel import replace
 from rota.linearise.answers import comparable
 from rota.linearise.asked import OLDER
-from rota.linearise.history import Restarted
+from rota.linearise.history import Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
 from rota.linearise.states import Dead, State, after
@@ -99,7 +99,10 @@ class Steps:
         """Whether whoever asks has no id yet and is given one."""
         return asks_for_an_id(call)
 
-    def acknowledged(self, state: State, number: int, by: float, at: float) -> State:
+    def look_ahead(self, events: Sequence[Event]) -> None:
+        """Events that will be seen later, which say nothing here."""
+
+    def acknowledged(self, state: State, number: int) -> State:
         """A state when an answer is seen, which says nothing here beside what is in it."""
         return state
 

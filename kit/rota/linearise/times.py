@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
+
 from rota.kernel import frozen
 
 NEVER = float("-inf")
@@ -14,3 +16,11 @@ class Span:
 
     earliest: float
     latest: float
+
+
+def rounded(earliest: float, latest: float, grain: float) -> Span:
+    """A span whose ends are told apart in steps of this size, outwards; as it is, where that is 0."""
+    if not grain:
+        return Span(earliest, latest)
+    first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
+    return Span(first, ceil(latest / grain) * grain)

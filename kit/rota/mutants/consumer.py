@@ -7,15 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 from rota.environment.consumer import world
+from rota.environment.consumer.client import ConsumerClient
+from rota.environment.consumer.world import MakeClient
 from rota.explore.result import DEADLOCK, DEADLOCK_CLAIM
 from rota.invariants import consumer as claims
 from rota.invariants.consumer import consumer, endless
 from rota.kernel import Kind, Property, System, SystemRef
 from rota.mutants.bugs import consumer as bugs
+from rota.mutants.bugs import consumer_clients, consumer_upstream
 from rota.mutants.mutant import Mutant, collect
 from rota.spec.consumer.handlers import CONSUMER_RULES
+from rota.spec.consumer.records import load as load_records
 
-BUGS: Mapping[str, Mutant] = collect(bugs)
+BUGS: Mapping[str, Mutant] = collect(bugs, consumer_upstream, consumer_clients)
+
+OF_CLIENTS, OF_LOADING = "client.consumer", "log.load"
+"""Slugs of mutants that are no rules: of what makes a client, and of what makes a group of a log."""
 
 
 def system(
@@ -26,16 +33,26 @@ def system(
     strict: known weaknesses count as violations; only: the property that is judged, or `deadlock`; a known
     weakness as a violation. Errors: KeyError for an unknown mutant, SettingsError.
     """
-    rules = CONSUMER_RULES
+    rules, load = CONSUMER_RULES, load_records
+    client: MakeClient = ConsumerClient
     if mutant is not None:
-        rules = rules.replaced(BUGS[mutant].slug, BUGS[mutant].function)
+        bug = BUGS[mutant]
+        if bug.slug == OF_CLIENTS:
+            client = bug.function
+        elif bug.slug == OF_LOADING:
+            load = bug.function
+        else:
+            rules = rules.replaced(bug.slug, bug.function)
     shipped = (("settings", tuple(sorted(settings.items()))), ("mutant", mutant), ("strict", strict))
     ref = SystemRef("rota.mutants.consumer:rebuild", (*shipped, ("only", only)))
-    properties = consumer(settings, strict=strict or only is not None)
+    properties = consumer(settings, strict=strict or only is not None, load=load)
     if only is not None:
         properties = tuple(one for one in properties if _name(one) == only)
-    lively = tuple(one for one in endless(settings) if only in (None, one.name))
-    return replace(world(properties, rules=rules, ref=ref, **settings), liveness=lively)
+    lively = tuple(
+        one for one in endless(settings, strict=strict or only is not None) if only in (None, one.name)
+    )
+    made = world(properties, rules=rules, client=client, ref=ref, **settings)
+    return replace(made, liveness=lively)
 
 
 def meanings() -> dict[str, str]:

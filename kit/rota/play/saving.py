@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
 
-from rota.kernel import Kind, System
+from rota.kernel import IN_STATES, Kind, System
 from rota.play.session import PlayError, Session
 from rota.trace import REACH, Origin, Trace, origin_of, reaching, record
 
@@ -39,7 +39,7 @@ def saved(session: Session, named: Named, described: str = "") -> Trace:
 def violated(session: Session) -> str:
     """The name of a property that the state, or the step to it, contradicts; empty if there is none."""
     system, state = session.system, session.state
-    for one in system.select(Kind.SHAPE, Kind.SAFETY):
+    for one in system.select(*IN_STATES):
         if not system.holds(one, state):
             return one.name
     for one in system.select(Kind.STEP) if session.at else ():

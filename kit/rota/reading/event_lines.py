@@ -26,10 +26,15 @@ class EventLines:
 
     def read(self, source: OpenSource) -> Iterator[Event]:
         """The events, with the origin that they were told with."""
-        for line in source.lines():
-            if not line or line.isspace():
-                continue
-            try:
-                yield event_of(line)
-            except LineError as error:
-                source.quarantine("the last line is cut off" if source.is_cut else str(error))
+        return (event for _, event in told(source))
+
+
+def told(source: OpenSource) -> Iterator[tuple[bytes, Event]]:
+    """Each event with its line."""
+    for line in source.lines():
+        if not line or line.isspace():
+            continue
+        try:
+            yield line, event_of(line)
+        except LineError as error:
+            source.quarantine("the last line is cut off" if source.is_cut else str(error))

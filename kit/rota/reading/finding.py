@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from rota.history import Event
+from rota.reading.days import Days
 from rota.reading.errors import ReadingError
 from rota.reading.opening import Contents, contents, open_path
 from rota.reading.options import ReadOptions
@@ -83,7 +84,7 @@ def sources(
     found = {
         one.part.path or one.part.name: one
         for path in dict.fromkeys(paths)
-        for one in _found(path, wanted, tally)
+        for one in _found(path, _Search(wanted, options.days, tally))
     }
     order = {one.family: place for place, one in reversed([*enumerate(found.values())])}
     files = sorted(found.values(), key=lambda one: (order[one.family], one.age))
@@ -111,16 +112,26 @@ def _names(readers: Iterable[Reader]) -> list[str]:
     return [one.name for one in readers]
 
 
-def _found(path: str, readers: Sequence[Reader], tally: Tally) -> Iterator[Found]:
+@dataclass(frozen=True)
+class _Search:
+    """What is looked for. readers: that may know it; days: of what is partitioned so."""
+
+    readers: Sequence[Reader]
+    days: Days
+    tally: Tally
+
+
+def _found(path: str, search: _Search) -> Iterator[Found]:
+    readers = search.readers
     if path == STDIN:
         opened = contents("standard input", sys.stdin.buffer)
         yield _file(Part("standard input", None, opened, _head(opened)), readers)
     elif (over_the_wire := _of_address(path, readers)) is not None:
         yield Found(Part(path, None), over_the_wire)
     elif Path(path).is_dir():
-        below = [*_below(Path(path), readers, tally)]
+        below = [*_below(Path(path), search)]
         if not below:
-            raise _nothing_below(path, readers, tally)
+            raise _nothing_below(path, search)
         yield from below
     else:
         opened = open_path(Path(path))
@@ -133,9 +144,12 @@ def _of_address(path: str, readers: Sequence[Reader]) -> Reader | None:
     return next(known, None)
 
 
-def _below(folder: Path, readers: Sequence[Reader], tally: Tally) -> Iterator[Found]:
+def _below(folder: Path, search: _Search) -> Iterator[Found]:
     """What is known in a folder; hidden files and those that nobody knows are left out."""
-    for reader in readers:
+    if not search.days.has(folder):
+        search.tally.other_days += 1
+        return
+    for reader in search.readers:
         if isinstance(reader, FolderReader) and reader.recognises_folder(folder):
             yield Found(Part(str(folder), folder), reader)
             return
@@ -147,12 +161,12 @@ def _below(folder: Path, readers: Sequence[Reader], tally: Tally) -> Iterator[Fo
         ) from None
     for entry in entries:
         if entry.is_dir():
-            yield from _below(entry, readers, tally)
+            yield from _below(entry, search)
             continue
         try:
-            yield from _found(str(entry), readers, tally)
+            yield from _found(str(entry), search)
         except ReadingError:
-            tally.skipped.append(str(entry))
+            search.tally.skipped.append(str(entry))
 
 
 def _file(part: Part, readers: Sequence[Reader]) -> Found:
@@ -167,12 +181,16 @@ def _file(part: Part, readers: Sequence[Reader]) -> Found:
     raise ReadingError(f"{part.name} does not look like {KNOWN}; if it is one, {remedy}")
 
 
-def _nothing_below(path: str, readers: Sequence[Reader], tally: Tally) -> ReadingError:
-    met = tally.skipped
+def _nothing_below(path: str, search: _Search) -> ReadingError:
+    met = search.tally.skipped
+    if not met and search.tally.other_days:
+        return ReadingError(f"no file in {path} is of the time that is asked for; give another time")
     if not met:
         return ReadingError(f"there is no file in {path}; give a folder with {KNOWN}")
     met_there = f"{len(met):,} files, as {met[0]}" if len(met) > 1 else met[0]
-    return ReadingError(f"nothing in {path} looks like {KNOWN} ({met_there}); if it is, {_remedy(readers)}")
+    return ReadingError(
+        f"nothing in {path} looks like {KNOWN} ({met_there}); if it is, {_remedy(search.readers)}"
+    )
 
 
 def _remedy(readers: Sequence[Reader]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePath
 
 from rota.history import Event, Kind, Source
@@ -13,6 +14,7 @@ from rota.reading.finding import sources
 from rota.reading.options import ReadOptions
 from rota.reading.source import OpenSource
 from rota.reading.tally import Tally
+from rota.reading.unordered import in_order
 
 Placed = tuple[float, int, int, Event]
 
@@ -45,12 +47,16 @@ def read_by_cluster(
 
     met = Tally() if tally is None else tally
     opened = sources(paths, READERS, options, met)
-    skews = _skews(options.skews, [source for source, _ in opened])
-    events = [_straightened(reader.read(source), skews.get(source.name, 0)) for source, reader in opened]
+    skews = skews_of(options.skews, [source for source, _ in opened])
+    events = [straightened(reader.read(source), skews.get(source.name, 0)) for source, reader in opened]
     clusters = [cluster_of(source.path) for source, _ in opened]
     placed = (_placed(*one) for one in enumerate(events))
-    merged = next(placed) if len(events) == 1 else heapq.merge(*placed)
-    return ((clusters[place], event) for place, event in _counted(merged, met))
+    if options.unordered:
+        merged: Iterable[Placed] = chain.from_iterable(placed)
+    else:
+        merged = next(placed) if len(events) == 1 else heapq.merge(*placed)
+    told = ((clusters[place], event) for place, event in _counted(merged, met))
+    return in_order(told, met) if options.unordered else told
 
 
 def cluster_of(path: Path | None) -> str:
@@ -69,7 +75,7 @@ def _placed(place: int, events: Iterator[Event]) -> Iterator[Placed]:
         yield latest, place, number, event
 
 
-def _straightened(events: Iterator[Event], skew: float) -> Iterator[Event]:
+def straightened(events: Iterator[Event], skew: float) -> Iterator[Event]:
     """Events of a clock that is ahead by `skew` seconds, by one that is right."""
     if not skew:
         return events
@@ -78,16 +84,21 @@ def _straightened(events: Iterator[Event], skew: float) -> Iterator[Event]:
 
 def _counted(events: Iterable[Placed], tally: Tally) -> Iterator[tuple[int, Event]]:
     for _, place, _, event in events:
-        tally.events += 1
-        if event.kind is Kind.UNREAD:
-            tally.unread += 1
-            tally.unknown += event.source in _OF_LOGS
-        if event.at is None and event.source in _OF_LOGS:
-            tally.without_time(event.origin)
+        noted(event, tally)
         yield place, event
 
 
-def _skews(given: Mapping[str, float], opened: Sequence[OpenSource]) -> Mapping[str, float]:
+def noted(event: Event, tally: Tally) -> None:
+    """Tell a tally of an event."""
+    tally.events += 1
+    if event.kind is Kind.UNREAD:
+        tally.unread += 1
+        tally.unknown += event.source in _OF_LOGS
+    if event.at is None and event.source in _OF_LOGS:
+        tally.without_time(event.origin)
+
+
+def skews_of(given: Mapping[str, float], opened: Sequence[OpenSource]) -> Mapping[str, float]:
     """Source name → skew. A skew is given for a path, the name of a file or of the folder it is in."""
     result: dict[str, float] = {}
     for named, skew in given.items():

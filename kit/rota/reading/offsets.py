@@ -98,8 +98,7 @@ def _quarantined(events: Iterator[Event], source: OpenSource) -> Iterator[Event]
     try:
         for event in events:
             if event.kind is Kind.UNREAD:
-                source.quarantine(event.reason, event.origin)
-                source.tally.also_told += 1
+                source.quarantine(event.reason, event.origin, also_told=True)
             yield event
     except TopicUnreadable as error:
         raise ReadingError(str(error), error.there) from error

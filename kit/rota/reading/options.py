@@ -9,6 +9,7 @@ from datetime import UTC, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from rota.conformance.connections.security import PLAINTEXT, Security
+from rota.reading.days import EVERY_DAY, Days
 from rota.reading.errors import ReadingError
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
@@ -24,7 +25,8 @@ class ReadOptions:
     that its clock is ahead, sources by path, file name or folder name; follow: wait for what will be
     written at the end of the last file; idle: is called while nothing is, True: that was the end; ports: of
     brokers, in captures, none: every connection is looked at; security: how a broker is spoken to that is
-    read from.
+    read from; unordered: events lie in any order, some of them twice; days: only files of these, where a
+    folder `day=YYYY-MM-DD` above them says of which they are.
     """
 
     format: str | None = None
@@ -36,6 +38,8 @@ class ReadOptions:
     idle: Callable[[], bool] | None = None
     ports: frozenset[int] = frozenset()
     security: Security = PLAINTEXT
+    unordered: bool = False
+    days: Days = EVERY_DAY
 
 
 def time_zone(text: str) -> tzinfo:

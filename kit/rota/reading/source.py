@@ -61,13 +61,19 @@ class OpenSource:
         """Of the file or folder."""
         return self._parts[-1].path
 
+    @property
+    def parts(self) -> Sequence[Part]:
+        """Its files, the oldest first."""
+        return self._parts
+
     def origin(self) -> str:
         """Where the line stands that `lines` gave last, as "server.log:1203"."""
         return f"{self._part}:{self._line}"
 
-    def quarantine(self, reason: str, origin: str | None = None) -> None:
-        """Count what cannot be read. origin: where, None: the line that `lines` gave last."""
-        self.tally.quarantine(self.origin() if origin is None else origin, reason)
+    def quarantine(self, reason: str, origin: str | None = None, also_told: bool = False) -> None:
+        """Count what cannot be read. origin: where, None: the line that `lines` gave last; also_told: it is
+        an event as well."""
+        self.tally.quarantine(self.origin() if origin is None else origin, reason, also_told)
 
     def lines(self) -> Iterator[bytes]:
         """Line after line, without their ends. Damage that ends a file is quarantined."""

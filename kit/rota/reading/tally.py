@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 MOST_REASONS = 100
@@ -23,7 +24,8 @@ class Tally:
     sources: what was read → the name of its reader; events: all of them; unread: those among them of the
     kind UNREAD, unknown: those of logs among these; untimed: events of logs whose time was not found;
     quarantined: reason → where and how often, also_told: so much of it is an event as well; skipped: files in
-    folders that no reader knows.
+    folders that no reader knows; twice: kind of source → events that were told
+    before, where that is looked for; other_days: folders of days that were not asked for.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -34,9 +36,12 @@ class Tally:
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
     also_told: int = 0
     skipped: list[str] = field(default_factory=list)
+    twice: Counter[str] = field(default_factory=Counter)
+    other_days: int = 0
 
-    def quarantine(self, origin: str, reason: str) -> None:
-        """Something at `origin` could not be read."""
+    def quarantine(self, origin: str, reason: str, also_told: bool = False) -> None:
+        """Something at `origin` could not be read. also_told: it is an event as well."""
+        self.also_told += also_told
         if reason not in self.quarantined and len(self.quarantined) >= MOST_REASONS:
             reason = OTHER
         if (known := self.quarantined.get(reason)) is not None:

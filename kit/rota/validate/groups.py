@@ -12,12 +12,13 @@ from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
 from rota.record.dialogue import BROKER
-from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
+from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest
 from rota.spec.admin_messages import DescribeGroupsRequest
 from rota.spec.classic.messages import SyncGroupReply
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
+from rota.validate.asked import Asked
 from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.routing import FRAMES
@@ -48,26 +49,6 @@ SHOWN = 30
 
 AT_ONCE = 2.0
 """Seconds within which connections end that end at once."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request about a group. weight: whether it counts as an event, or another group's part of it does."""
-
-    number: int
-    at: float
-    connection: int
-    client: str
-    api: str
-    version: int
-    request: Request
-    weight: int
-    origin: str
-
-    def sent(self, request: Request | None = None) -> Sent:
-        """As the judge has it."""
-        call = Call(request or self.request, str(self.number), self.version)
-        return Sent(self.at, self.number, self.connection, self.client, call)
 
 
 @dataclass
@@ -189,6 +170,11 @@ class Watched:
             self._settle()
         self._drop_kept()
         self._convict()
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is judged that waits for an answer: time alone may tell more of it."""
+        return self._stretch is not None and bool(self._open)
 
     def silence(self, at: float) -> None:
         """Time has passed without a word of this group."""

@@ -273,6 +273,7 @@ def _left(account: Account) -> Markup | None:
         element("p", f"{len(rows) - MOST_ROWS:,} more are not told.", class_="quiet")
         if len(rows) > MOST_ROWS
         else None,
+        class_="left-out",
     )
 
 

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from rota.history import Event, Kind
 from rota.record.dialogue import ended_by
 from rota.validate.account import Account
+from rota.validate.asked import Asked
 from rota.validate.frames import answer_for, values_of
-from rota.validate.groups import Asked, Watched
+from rota.validate.groups import Watched
 from rota.validate.rosters import Roster, stored
 from rota.validate.routing import MALFORMED, UNREADABLE, Part, Router, Told, request_about
 from rota.validate.terms import Terms
@@ -123,7 +124,7 @@ class Recordings:
     def end(self) -> None:
         """The sources have ended."""
         while self._groups:
-            self._groups.popitem(last=False)[1].watched.close(self._now)
+            self._groups.popitem(last=False)[1].watched.close(self._terms.ends(self._now))
 
     def size(self) -> int:
         """How many things are kept."""
@@ -139,7 +140,7 @@ class Recordings:
             if group in self._rosters:
                 frames.watched.told(*self._rosters[group])
             if len(self._groups) > MOST_GROUPS:
-                self._groups.popitem(last=False)[1].watched.close(self._now)
+                self._groups.popitem(last=False)[1].watched.close(self._terms.ends(self._now))
         self._groups.move_to_end(group)
         return frames
 

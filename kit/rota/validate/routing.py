@@ -43,6 +43,10 @@ class Part(StrEnum):
     ANSWERED_AGAIN = "answered-again"
     ENDED = "ended"
     LOST = "lost"
+    BESIDE = "beside"
+    """It is no frame."""
+    COMPARED = "compared"
+    """It tells of a generation, as other sources may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Router:
 
     def take(self, event: Event, now: float) -> list[Told]:
         """What an event is for groups. now: the time of its moment."""
-        if self._terms.since is not None and now < self._terms.since:
+        if not self._terms.within(now):
             self._account.leave(NOT_ASKED_FOR, FRAMES, 1)
             return []
         try:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from rota.conformance.dialogues.transcript import with_names
 from rota.report.format import counted, wrapped
 from rota.validate.account import Account, Violation
 from rota.validate.audits import NEVER
-from rota.validate.validation import Clusters
+
+
+class Compared(Protocol):
+    """How often sources were compared, and how their clocks differ."""
+
+    @property
+    def compared(self) -> Mapping[str, int]:
+        """Pairs of sources → generations."""
+
+    @property
+    def skews(self) -> Mapping[str, float]:
+        """Pairs of sources → seconds by which the first one's clock is ahead."""
+
 
 SHOWN = 5
 """Violations that are told in full, and causes that are named."""
@@ -16,7 +29,7 @@ SHOWN = 5
 INDENT = "    "
 
 
-def lines(account: Account, clusters: Clusters, read: str) -> Iterator[str]:
+def lines(account: Account, clusters: Compared, read: str) -> Iterator[str]:
     """All that is told above the verdict. read: what was read, in words."""
     for violation in account.violations[:SHOWN]:
         yield from told(violation)
@@ -39,7 +52,7 @@ def lines(account: Account, clusters: Clusters, read: str) -> Iterator[str]:
         yield wrapped("assumed: ", assumed)
 
 
-def _compared(clusters: Clusters) -> Iterator[str]:
+def _compared(clusters: Compared) -> Iterator[str]:
     for pair, number in clusters.compared.items():
         yield wrapped("compared: ", f"{counted(number, 'generation')} of {pair}")
     for pair, seconds in clusters.skews.items():

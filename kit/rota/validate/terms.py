@@ -30,8 +30,8 @@ class Terms:
     the recorder's own; fresh: whether the groups did not exist before the first event; looks: whether the
     coordinator may look for what has expired, as Kafka does every ten minutes; looks_every: seconds between
     two such looks, where that is known; durable: whether the log loses nothing, and a coordinator that is
-    started anew is set as before; since: what is before that second is passed over; assumed: the
-    broker's settings that nobody gave, by name.
+    started anew is set as before; since, until: what is before or after these seconds is passed over, and
+    with `until` all ends; assumed: the broker's settings that nobody gave, by name.
     """
 
     profile: Profile = KAFKA_4
@@ -43,6 +43,7 @@ class Terms:
     looks_every: float | None = None
     durable: bool = False
     since: float | None = None
+    until: float | None = None
     group: str = ""
     assumed: frozenset[str] = frozenset()
 
@@ -50,3 +51,11 @@ class Terms:
     def looking(self) -> Looks | None:
         """When it looks for what has expired, None where nobody knows."""
         return None if self.looks_every is None else Looks(self.looks_every)
+
+    def within(self, at: float) -> bool:
+        """Whether a moment is of the time that was asked for."""
+        return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
+
+    def ends(self, at: float) -> float:
+        """When all ends, if the last event is of that moment."""
+        return at if self.until is None else min(at, self.until)

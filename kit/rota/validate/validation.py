@@ -45,8 +45,7 @@ class Validation:
             if event.kind in (Kind.GROUP_STORED, Kind.GROUP_REMOVED):
                 self._frames.stored(event)
         else:
-            told = CLIENTS if event.source is Source.CLIENT_LOG else DESCRIBED
-            self.account.leave(told, event.source.value, 1)
+            self.account.leave(not_contradicted(event), event.source.value, 1)
         if event.kind in GENERATIONS:
             for comparison in self._generations.take(event):
                 self.crossing.take(comparison)
@@ -59,10 +58,14 @@ class Validation:
 
 def is_asked_for(event: Event, terms: Terms) -> bool:
     """Whether an event that is no frame is of the groups and times that were asked for."""
-    since, group = terms.since, terms.group
-    return (since is None or event.at is None or event.at >= since) and (
-        not group or event.group in ("", group)
+    return (event.at is None or terms.within(event.at)) and (
+        not terms.group or event.group in ("", terms.group)
     )
+
+
+def not_contradicted(event: Event) -> str:
+    """Why an event is not checked that no other could contradict."""
+    return CLIENTS if event.source is Source.CLIENT_LOG else DESCRIBED
 
 
 class Clusters:

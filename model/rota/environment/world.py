@@ -16,7 +16,7 @@ from rota.environment.clients.eager import EagerClient
 from rota.environment.clients.poll_heartbeat import OldClient
 from rota.environment.clients.subscription import Subscription
 from rota.environment.depiction import depiction
-from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
+from rota.kernel import Effect, FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
 from rota.spec.classic.join import HANDSHAKE_SINCE
 from rota.spec.kind import Live
@@ -33,7 +33,9 @@ DEFAULTS: dict[str, Any] = {
     "max_size": None,
     "initial_delay_ms": 3_000,
     "session_timeout_ms": 45_000,
+    "session_timeouts": (),
     "rebalance_timeout_ms": 3_000,
+    "rebalance_timeouts": (),
     "partitions": 2,
     "budget": (),
     "append_failure": "NOT_ENOUGH_REPLICAS",
@@ -45,7 +47,8 @@ protocols: per client, its assignment protocols in order of preference; join_ver
 without the member-id handshake, and join_versions the same per client; clients: per client, a kind of
 `CLIENTS`, or empty if all are `eager`; instances: per client, its group instance id or "" for a dynamic
 member, or empty if all are dynamic; offsets: whether clients commit and fetch; max_size: of a group, None for
-no limit; rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended;
+no limit; session_timeouts and rebalance_timeouts: the same per client, or empty if all have the same;
+rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended;
 budget: how many `fault` (any of crash, break, late, append), or of one kind alone, and how many of each of
 the other kinds in `rota.environment.budget` (what clients wish, and how often the coordinator moves); settle:
 clear dead data; not done beside a raw client, whose requests may read any field.
@@ -134,7 +137,7 @@ def world(
     return System(
         name="classic",
         machines=(
-            Broker(spec, settle, prospects, live),
+            Broker(spec, settle, prospects, live, _effects(properties)),
             Log(spec.groups, AppendError[chosen["append_failure"]], prospects, settle),
             *((OffsetsKeeper(spec, AppendError[chosen["append_failure"]]),) if chosen["offsets"] else ()),
             *_clients(chosen, kinds),
@@ -165,7 +168,7 @@ def observed(settings: Mapping[str, Any]) -> Observed:
         protocols=tuple(chosen["protocols"]),
         versions=versions,
         partitions=chosen["partitions"],
-        one_window=max(versions) > 0 and chosen["rebalance_timeout_ms"] <= chosen["initial_delay_ms"],
+        one_window=max(versions) > 0 and max(_timeouts(chosen, "rebalance")) <= chosen["initial_delay_ms"],
     )
 
 
@@ -176,6 +179,15 @@ def _per_client(chosen: Mapping[str, Any], setting: str, otherwise: Any) -> tupl
     if len(given) != count:
         raise SettingsError(f"{setting} has {len(given)} values for {count} clients; give one for each")
     return given
+
+
+def _timeouts(chosen: Mapping[str, Any], kind: str) -> tuple[int, ...]:
+    """The session or rebalance timeout of each client, in milliseconds."""
+    return _per_client(chosen, f"{kind}_timeouts", chosen[f"{kind}_timeout_ms"])
+
+
+def _effects(properties: tuple[Property, ...]) -> tuple[Effect, ...]:
+    return tuple(one for one in properties if isinstance(one, Effect))
 
 
 def _instances(chosen: Mapping[str, Any]) -> tuple[str | None, ...]:
@@ -194,21 +206,22 @@ def _clients(chosen: Mapping[str, Any], made: Mapping[str, MakeClient]) -> list[
     if unknown:
         raise SettingsError(f"no client is called {sorted(unknown)[0]}; there are {', '.join(made)}")
     versions = _per_client(chosen, "join_versions", chosen["join_version"])
-    lines = zip(kinds, chosen["protocols"], versions, _instances(chosen), strict=True)
+    timeouts = zip(_timeouts(chosen, "session"), _timeouts(chosen, "rebalance"), strict=True)
+    lines = zip(kinds, chosen["protocols"], versions, _instances(chosen), timeouts, strict=True)
     return [
         made[kind](
             Subscription(
                 client=f"c{number}",
                 protocols=tuple(protocols),
                 join_version=version,
-                session_timeout_ms=chosen["session_timeout_ms"],
-                rebalance_timeout_ms=chosen["rebalance_timeout_ms"],
+                session_timeout_ms=session_ms,
+                rebalance_timeout_ms=rebalance_ms,
                 partitions=chosen["partitions"],
                 group_instance_id=instance,
                 offsets=chosen["offsets"],
             )
         )
-        for number, (kind, protocols, version, instance) in enumerate(lines, start=1)
+        for number, (kind, protocols, version, instance, (session_ms, rebalance_ms)) in enumerate(lines, 1)
     ]
 
 

@@ -25,6 +25,7 @@ from rota.explore.result import (
     Violation,
 )
 from rota.kernel import (
+    IN_STATES,
     Digest,
     Kind,
     Property,
@@ -53,7 +54,7 @@ class Search:
         self.again = Again()
         self.system = system = keeping(noting(guarded(system), self.again))
         self.limits, self.progress = limits, progress
-        self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
+        self.invariants = system.select(*IN_STATES)
         self.steps = system.select(Kind.STEP)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
         self.terminal = system.select(Kind.TERMINAL)

@@ -9,6 +9,7 @@ from typing import Any
 from rota.environment.world import Observed, observed
 from rota.invariants.answers import answers
 from rota.invariants.crowd import joiners_within_limit, no_pile_up
+from rota.invariants.effects import EFFECTS
 from rota.invariants.liveness import LIVENESS, with_static_members, without_sync_timer
 from rota.invariants.manners import COOPERATIVE, MANNERS, READING
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
@@ -114,6 +115,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),
         *(OFFSETS if seen.offsets else ()),
         *STEPS,
+        *EFFECTS,
     )
     left_out = frozenset[str]()
     if "raw" in seen.kinds:

@@ -12,9 +12,11 @@ from rota.kernel.guarded import Asking, guarded, keeping
 from rota.kernel.machine import Machine, Message, Outcome, Send, Value
 from rota.kernel.mistakes import UserError
 from rota.kernel.properties import (
+    IN_STATES,
     PER_LABEL,
     PER_MACHINE,
     PER_RULE,
+    Effect,
     Fairness,
     Kind,
     Liveness,
@@ -31,6 +33,7 @@ from rota.kernel.transition import LocalStep, State, Transition
 from rota.kernel.values import FrozenMap
 
 __all__ = [
+    "IN_STATES",
     "PER_LABEL",
     "PER_MACHINE",
     "PER_RULE",
@@ -40,6 +43,7 @@ __all__ = [
     "DeadEnd",
     "Depiction",
     "Digest",
+    "Effect",
     "Fairness",
     "FrozenMap",
     "Kind",

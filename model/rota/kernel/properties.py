@@ -7,7 +7,7 @@ evaluates a view once per distinct value and a predicate once per distinct combi
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -21,6 +21,8 @@ class Kind(Enum):
     """Every state is well formed."""
     SAFETY = "safety"
     """Nothing bad in any state."""
+    EFFECT = "effect"
+    """Nothing bad in what a machine does beside its next value, such as how long a timer is armed for."""
     STEP = "step"
     """Nothing bad between a state and the next: the predicate gets the view before and after."""
     WITNESS = "witness"
@@ -29,6 +31,10 @@ class Kind(Enum):
     """The states that may be last; any other state without a successor but itself is a deadlock."""
     LIVENESS = "liveness"
     """Something about endless runs: what a `Liveness` says, and never a `Property`."""
+
+
+IN_STATES = (Kind.SHAPE, Kind.SAFETY, Kind.EFFECT)
+"""What is judged in each state, by every engine alike."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +51,11 @@ class Property:
 
     Parameters: name, a slug; kind; meaning, one sentence for a person; views, one or two; test, a
     predicate that takes one argument per view (STEP: the single view before and after).
-    SHAPE, SAFETY and TERMINAL hold in a state if the predicate holds for every choice of distinct
-    machines of the views' roles; WITNESS if it holds for some. given, SHAPE, SAFETY and STEP: the premise
-    of a sentence "if …, then …", a predicate over the same arguments; where it is False the sentence claims
-    nothing and `test` is not asked. source and rules say where the sentence comes from and which rules
-    (slugs) it guards.
+    SHAPE, SAFETY, EFFECT and TERMINAL hold in a state if the predicate holds for every choice of distinct
+    machines of the views' roles; WITNESS if it holds for some. given, of the kinds that are `counted`: the
+    premise of a sentence "if …, then …", a predicate over the same arguments; where it is False the sentence
+    claims nothing and `test` is not asked. source and rules say where the sentence comes from and which
+    rules (slugs) it guards.
     """
 
     name: str
@@ -79,7 +85,7 @@ class Property:
     @property
     def counted(self) -> bool:
         """True where a verdict says how often it was judged: for what must be so in every state or step."""
-        return self.kind in (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
+        return self.kind in (*IN_STATES, Kind.STEP)
 
     def premise(self, *seen: Any) -> bool:
         """Whether it claims anything of what its views see."""
@@ -88,6 +94,18 @@ class Property:
     def holds(self, *seen: Any) -> bool:
         """Whether it is so of what its views see: its premise is False or its predicate holds."""
         return not self.premise(*seen) or bool(self.test(*seen))
+
+
+@dataclass(frozen=True)
+class Effect(Property):
+    """A sentence about what a machine does in one step beside its next value.
+
+    No state has that, so the machine judges it where it is done, and its next value says by the name of the
+    sentence what was wrong (a value that no sound system has); `views` and `test` read that.
+    Parameter: done, a predicate over what the machine gives it, a description of the step.
+    """
+
+    done: Callable[[Any], bool] = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rota.kernel import Kind, Liveness, Property, State, System, Transition, UserError, guarded
+from rota.kernel import (
+    IN_STATES,
+    Kind,
+    Liveness,
+    Property,
+    State,
+    System,
+    Transition,
+    UserError,
+    guarded,
+)
 from rota.trace import endless
 from rota.trace.model import DEADLOCK
 from rota.trace.record import STUCK, contradicts
 from rota.trace.story import Claim, Light
 
-LIT = (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
+LIT = (*IN_STATES, Kind.STEP)
 
 Judge = Callable[[int], Light]
 """The light of the moment at a position."""

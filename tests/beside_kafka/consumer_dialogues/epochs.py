@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from beside_kafka.consumer_dialogues.steps import Dialogue, beat, describe, full, join, leave, settings, topic
+from beside_kafka.consumer_dialogues.others import commit
+from beside_kafka.consumer_dialogues.steps import (
+    Dialogue,
+    beat,
+    describe,
+    full,
+    grows,
+    join,
+    leave,
+    settings,
+    topic,
+)
 
 DIALOGUES = (
     Dialogue(
@@ -88,6 +99,32 @@ DIALOGUES = (
                 beat("m1", 3),
                 describe(),
             ),
+        ),
+    ),
+    Dialogue(
+        "epochs.join-that-arrives-late",
+        "A join that a broken connection has left behind is taken for a rejoin and moves its member on; the "
+        "answer reaches nobody, and the member's next heartbeat is fenced though nothing has removed it.",
+        (
+            *(topic("t", 1), join("m1"), grows("t", 2), join("m1"), beat("m1", 2), describe()),
+            *(join("m1"), beat("m1", 3)),
+        ),
+    ),
+    Dialogue(
+        "epochs.what-a-late-join-was-granted",
+        "Where the member says what it owns before it is fenced, it is told the new epoch and no assignment: "
+        "of the partition that the late join was granted nobody ever hears, and the group is Stable.",
+        (
+            *(topic("t", 1), join("m1"), grows("t", 2), join("m1"), beat("m1", 2, owns="t0")),
+            *(beat("m1", 3), beat("m1", 3), describe()),
+        ),
+    ),
+    Dialogue(
+        "epochs.greatest",
+        "The greatest number is an epoch like any other above the member's, and the least one no epoch.",
+        (
+            *(topic("t", 1), join("m1"), beat("m1", 2**31 - 1), commit("m1", 2**31 - 1, "t0")),
+            *(beat("m1", -(2**31)), beat("m1", 2)),
         ),
     ),
     Dialogue(

@@ -13,6 +13,7 @@ from beside_kafka.consumer_dialogues.steps import (
     codes,
     deleted,
     describe,
+    grows,
     join,
     leave,
     topic,
@@ -154,6 +155,15 @@ DIALOGUES = (
         "offsets.asked-to-give-up",
         "A partition that a member was told to give up may still be committed.",
         (topic("t", 2), join("m1"), join("m2"), beat("m1", 2), commit("m1", 2, "t0 t1")),
+    ),
+    Dialogue(
+        "offsets.freed-unasked",
+        "A partition that an older statement has given up is not committed any more at the epoch at which "
+        "its member was told it, though the member uses it.",
+        (
+            *(topic("t", 1), join("m1"), grows("t", 2), beat("m1", 2), commit("m1", 3, "t1"), join("m2")),
+            *(commit("m1", 3, "t1"), beat("m1", 3, owns="t0"), commit("m1", 3, "t1"), commit("m1", 4, "t1")),
+        ),
     ),
     Dialogue(
         "offsets.of-others",

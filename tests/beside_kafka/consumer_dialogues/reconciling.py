@@ -51,6 +51,30 @@ DIALOGUES = (
         (topic("t", 2), join("m1"), join("m2"), beat("m1", 2, owns="t0"), beat("m2", 3), describe()),
     ),
     Dialogue(
+        "reconcile.older-statement",
+        "A member that still applies an older assignment says what it owns by that: it is taken for giving "
+        "up what it was told since, which nobody has asked of it, and the next member is granted that.",
+        (
+            *(topic("t", 1), join("m1"), grows("t", 2), beat("m1", 2), join("m2"), describe()),
+            *(beat("m1", 3, owns="t0"), beat("m2", 4), describe()),
+        ),
+    ),
+    Dialogue(
+        "reconcile.name-known-late",
+        "A member that knows no name yet for one of its topics says that it owns the rest, which is taken "
+        "for giving up that topic.",
+        (
+            *(topic("t", 1), topic("u", 1), join("m1", "t u"), join("m2", "u"), describe()),
+            *(beat("m1", 2, owns="t0"), beat("m2", 3), describe()),
+        ),
+    ),
+    Dialogue(
+        "reconcile.emptied-while-waiting",
+        "Who waits for a partition takes it when its owner has left, and a group whose members all leave "
+        "while it reconciles is empty.",
+        (*HANDED_OVER, leave("m1"), beat("m2", 3), join("m3"), leave("m2"), leave("m3"), describe()),
+    ),
+    Dialogue(
         "reconcile.joins-again-instead",
         "Epoch 0 acknowledges everything, for who begins anew owns nothing.",
         (*HANDED_OVER, join("m1"), beat("m2", 3), describe()),

@@ -163,7 +163,10 @@ class Committing(Planned):
     def filled(self, answers: Answers, group_id: str) -> Commit:
         """As of `Planned`."""
         epoch = _epoch(self.by, self.since, self.ahead, answers)
-        some = (Offset(resolved(name, answers, group_id), *rest) for name, *rest in self.offsets)
+        some = (
+            Offset(resolved(name, answers, group_id), index, offset, text)
+            for name, index, offset, text in self.offsets
+        )
         return Commit(group_id, resolved(self.member_id, answers, group_id), epoch, tuple(some))
 
 

@@ -12,8 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 from rota.kernel import replace
 from rota.linearise.consumer.oracle import PREFIX
 from rota.linearise.consumer.requests import CREATED, ChangeTopic, ConsumerTerms
-from rota.linearise.consumer.steps import ConsumerSteps
-from rota.linearise.steps import Taken
+from rota.linearise.consumer.steps import ConsumerSteps, Taken
 from rota.linearise.times import Span
 from rota.spec import Call
 from rota.spec.consumer.group import ConsumerGroup
@@ -105,8 +104,8 @@ class ConsumerSimulated:
     def taken(self) -> list[Reply]:
         """The answers since the last time."""
         found = [Reply(str(number), owed.message) for number, owed in self.state.owed.items()]
-        for number, owed in self.state.owed.items():
-            self.state = self._steps.acknowledged(self.state, number, owed.by, owed.by)
+        for number in self.state.owed:
+            self.state = self._steps.acknowledged(self.state, number)
         self.state = replace(self.state, owed=self.state.owed.without(*self.state.owed))
         return found
 
@@ -114,8 +113,7 @@ class ConsumerSimulated:
         if taken is None:
             return
         self.pairs += [(slug, self.state.name) for slug in taken.rules]
-        state: Any = taken.state
-        self.state = state
+        self.state = taken.state
         self._been = self._been or self.group is not None
 
 

@@ -273,7 +273,9 @@ def _read_fetched(request: Fetch, body: Body) -> Fetched:
 
 
 def _read_changed(request: ChangeTopic, body: Body) -> Changed:
-    each = body.get("topics") or body.get("results") or body.get("responses") or ()
+    each = body.get("topics") or body.get("results") or body.get("responses")
+    if not each:
+        raise NoSuchAnswer("it says nothing of what was asked")
     return Changed(each[0]["error_code"])
 
 

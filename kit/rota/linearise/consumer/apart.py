@@ -78,6 +78,14 @@ def deletes_simple(state: ConsumerState, request: Any) -> bool:
     return isinstance(request, DeleteGroupsRequest) and isinstance(state.group, ClassicGroup)
 
 
+def gives_way(state: ConsumerState, request: Any) -> bool:
+    """Whether a group that nobody is in may give way to one of the classic protocol, which refuses who joins:
+    Kafka 4.4.0 does so before it looks at the member id, rota after.
+    """
+    joins = isinstance(request, ClassicRequest) and request.api == "JoinGroup"
+    return joins and isinstance(state.group, ConsumerGroup) and not state.group.members
+
+
 def spec_request(request: Any, topics: Topics) -> Any:
     """A request in the spec's words, given the topics that the coordinator sees."""
     if isinstance(request, Commit):

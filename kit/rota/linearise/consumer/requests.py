@@ -24,13 +24,13 @@ class ConsumerTerms:
     Parameters: config; topics, that there are at first; sees_within, seconds in which it sees that a topic
     was changed, once that was answered; looks_every, seconds between two looks for groups that nobody uses,
     None where nobody looks so often; refuses, whether it refuses static members and regular expressions, as
-    the spec does; ties, whether as many members may wish for one assignor as for another: while they do, each
-    heartbeat of one who wishes for `range` raises the epoch on Kafka 4.4.0 (docs/findings.md).
+    the spec does, and can be asked for the offsets of nobody at an epoch; ties, whether as many members may
+    wish for one assignor as for another. At both Kafka 4.4.0 fails (docs/findings.md).
     """
 
     config: ConsumerConfig
     topics: Topics
-    sees_within: float = 0.5
+    sees_within: float = 2.0
     looks_every: float | None = None
     refuses: bool = False
     ties: bool = False

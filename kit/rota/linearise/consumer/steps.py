@@ -6,7 +6,7 @@ reads may see the group as it was before what was written just now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from rota.linearise.consumer.answers import comparable
 from rota.linearise.consumer.apart import (
     apart,
     deletes_simple,
+    gives_way,
     offsets_after,
     reads,
     spec_request,
@@ -33,9 +34,8 @@ from rota.linearise.consumer.states import (
     own_target,
     with_targets,
 )
-from rota.linearise.history import Restarted
+from rota.linearise.history import Answered, Event, Restarted
 from rota.linearise.states import Owed
-from rota.linearise.steps import Taken
 from rota.linearise.times import Span
 from rota.spec.consumer.context import ConsumerSpec
 from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
@@ -48,7 +48,7 @@ from rota.spec.consumer.messages import (
 )
 from rota.spec.consumer.messages import Call as ConsumerCall
 from rota.spec.consumer.step import Arm, Timer
-from rota.spec.consumer.vocabulary import ErrorCode, TimerKind
+from rota.spec.consumer.vocabulary import ErrorCode
 
 SEEN = "topic-seen"
 """The timer of a change of a topic that the coordinator has not seen."""
@@ -58,6 +58,14 @@ UNUSED = "look"
 
 EARLY = 0.01
 """Seconds by which clocks of whole milliseconds may be wrong."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A state to which something may lead, and the rules of the spec that lead there."""
+
+    state: ConsumerState
+    rules: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -74,6 +82,7 @@ class ConsumerSteps:
     def __post_init__(self) -> None:
         self._oracle = self.oracle or Oracle(self.terms.config)
         self._topics = self.terms.topics
+        self._answered: dict[int, float] = {}
 
     def empty(self) -> ConsumerState:
         """Before anything was asked."""
@@ -115,46 +124,31 @@ class ConsumerSteps:
         joins = isinstance(asked, ConsumerGroupHeartbeatRequest) and asked.member_epoch == JOIN_EPOCH
         return joins and not asked.member_id and call.version == 0
 
-    def acknowledged(self, state: ConsumerState, number: int, by: float, at: float) -> ConsumerState:
-        """A state when an answer is seen: the log has its batch, and those before it.
+    def look_ahead(self, events: Sequence[Event]) -> None:
+        """Events that will be seen later: until its answer has come a request may have been taken."""
+        self._answered.update((one.number, one.at) for one in events if isinstance(one, Answered))
 
-        by: when it should have been given at the latest. Where that is past, the request may have been taken
-        until now, and what counts from then on with it.
-        """
+    def acknowledged(self, state: ConsumerState, number: int) -> ConsumerState:
+        """A state when an answer is seen: the log has its batch, and those before it."""
         places = [place for place, one in enumerate(state.behind) if one.number == number]
-        if places:
-            state = replace(state, behind=state.behind[places[-1] + 1 :])
-        if at <= by:
-            return state
-        made = state.made
-        if made is not None and made.latest == by:
-            state = replace(state, made=Span(made.earliest, at))
-        due = dict(state.armed)
-        for timer, span in state.armed.items():
-            if self._counts_from(by, timer, span, state):
-                due[timer] = Span(span.earliest, span.latest + at - by)
-        return replace(state, armed=FrozenMap(due))
-
-    def _counts_from(self, by: float, timer: Timer, span: Span, state: ConsumerState) -> bool:
-        """Whether a timer was armed by a request that was taken by then."""
-        group = state.group
-        if not isinstance(group, ConsumerGroup) or timer.member_id not in group.members:
-            return False
-        session = timer.name == TimerKind.SESSION.value
-        rebalance = group.members[timer.member_id].rebalance_timeout_ms
-        delay = self.terms.config.session_timeout_ms if session else rebalance
-        return abs(span.latest - delay / 1000 - by) < EARLY / 10
+        return replace(state, behind=state.behind[places[-1] + 1 :]) if places else state
 
     def take(self, state: ConsumerState, number: int, call: Any, span: Span, veil: float) -> Iterator[Taken]:
         """A request has its turn. veil: how long readers may see the group as it was before."""
         rest = replace(state, pending=state.pending - {number})
         request = call.request
+        span = Span(span.earliest, max(span.latest, self._answered.get(number, span.latest)))
         if isinstance(request, ChangeTopic):
             yield Taken(self._changing(rest, number, request, span), ())
             return
         answer = apart(rest, request, call.version)
         if answer is not None:
             yield Taken(self._owing(rest, number, answer, span), ())
+            if gives_way(rest, request):
+                left = Before(rest.now, number, span)
+                classic = View(ClassicGroup(empty=True), frozenset(), rest.now.offsets)
+                rest = replace(rest, now=classic, behind=(*rest.behind, left), armed=FrozenMap())
+                yield Taken(self._owing(self._looked_for(rest, span), number, answer, span), ())
             return
         if deletes_simple(rest, request):
             gone = Before(rest.now, number, span)

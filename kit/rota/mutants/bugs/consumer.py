@@ -109,7 +109,7 @@ def assignment_outlives_its_member(
     return step.write(*(current(one, group.current[one]) for one in gone))
 
 
-@bug("membership.led", dies_in="pair", by="consumer.used-is-held")
+@bug("membership.led", dies_in="pair", by="consumer.used-is-held", seen_in="robot-head/crabka#521")
 def told_the_target(spec: ConsumerSpec, step: Step, call: Call, member_id: str, changed: bool) -> Step:
     """A member is answered its target, whether it is free or not."""
     step = heartbeat_rules.led(spec, step, call, member_id, changed)
@@ -199,3 +199,9 @@ def the_dead_stay(spec: ConsumerSpec, group: AnyGroup | None, timer: Timer, topi
     """Who is not heard for the session's timeout has the time once more."""
     again = Step(group).arm(TimerKind.SESSION, timer.member_id, spec.config.session_timeout_ms)
     return (again,)
+
+
+@bug("offsets.commit-stale", dies_in="commits", by="consumer.late-commit-is-of-its-own")
+def older_epochs_commit_all(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
+    """At an older epoch a member commits whatever it names."""
+    return ()

@@ -30,7 +30,6 @@ from rota.spec.classic import admission as admission_rules
 from rota.spec.classic import heartbeat as heartbeat_rules
 from rota.spec.classic import join as join_rules
 from rota.spec.classic import persistence as persistence_rules
-from rota.spec.classic import rebalance as phase_rules
 from rota.spec.classic import replacement as replacement_rules
 from rota.spec.classic import static as static_rules
 from rota.spec.classic import sync as sync_rules
@@ -120,19 +119,6 @@ def state_before_generation(spec: Spec, group: Group | None, call: Call) -> Step
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         return ()
     return heartbeat_rules.illegal_generation(spec, group, call)
-
-
-@bug(
-    "join.next-generation",
-    dies_in=SCENARIOS,
-    by="07-member-crashes",
-    seen_in="a mock broker",
-)
-def one_session_for_all(spec: Spec, step: Step) -> Steps:
-    """The group has one session timeout, that of whoever joined last."""
-    last = list(step.live.members.values())[-1].session_timeout_ms
-    each = ((i, replace(m, session_timeout_ms=last)) for i, m in step.live.members.items())
-    return phase_rules.next_generation(spec, step.to(step.live.with_each(each)))
 
 
 @bug(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rota.mutants.bugs.retell import retold, unknown
+from rota.mutants.bugs.retell import lasting, retold, unknown
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, HeartbeatReply, HeartbeatRequest, Reply, Spec
 from rota.spec.classic import heartbeat as heartbeat_rules
@@ -46,6 +46,16 @@ def heartbeat_stops_session(spec: Spec, group: Group | None, call: Call) -> Step
     steps = heartbeat_rules.alive(spec, group, call)
     member_id = request_of(call, HeartbeatRequest).member_id
     return tuple(step.cancel(TimerKind.SESSION, member_id) for step in steps)
+
+
+@bug("heartbeat.alive", dies_in="core", by="timers.session-as-asked")
+def session_as_long_as_a_phase(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A heartbeat starts a session as long as the member's rebalance timeout."""
+    steps = heartbeat_rules.alive(spec, group, call)
+    member_id = request_of(call, HeartbeatRequest).member_id
+    member = None if group is None else group.members.get(member_id)
+    phase_ms = 0 if member is None else member.rebalance_timeout_ms
+    return tuple(lasting(step, TimerKind.SESSION, phase_ms) for step in steps)
 
 
 @bug("heartbeat.fenced-instance-id", dies_in="same-instance", by="static.replaced-is-fenced")

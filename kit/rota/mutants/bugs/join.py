@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rota.mutants.bugs.retell import lasting
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, GroupState, JoinGroupRequest, Spec, Step
 from rota.spec.classic import admission as admission_rules
@@ -116,3 +117,17 @@ def unchanged_rejoin_counts(spec: Spec, group: Group | None, call: Call) -> Step
 def size_unchecked(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A full group takes one more."""
     return ()
+
+
+@bug("join.member-id-required", dies_in="core", by="timers.id-kept-as-asked")
+def ids_kept_for_minutes(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An id that was handed out is kept for as long as the broker waits for a new member."""
+    steps = admission_rules.member_id_required(spec, group, call)
+    return tuple(lasting(step, TimerKind.PENDING, spec.config.new_member_join_timeout_ms) for step in steps)
+
+
+@bug("join.pending-member", dies_in="core", by="timers.new-member-as-long")
+def patience_of_a_session(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A new member is waited for as long as its session, though its first join phase may last longer."""
+    steps, session_ms = admission_rules.pending_member(spec, group, call), _request(call).session_timeout_ms
+    return tuple(lasting(step, TimerKind.NEW_MEMBER, session_ms) for step in steps)

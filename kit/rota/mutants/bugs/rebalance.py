@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rota.mutants.bugs.retell import lasting
 from rota.mutants.mutant import bug
 from rota.spec import Group, GroupState, JoinGroupReply, Reply, Spec, Step
 from rota.spec.classic import rebalance as phase_rules
@@ -169,3 +170,23 @@ def no_sync_timer(spec: Spec, step: Step) -> Steps:
     """The sync timer is never started."""
     (done,) = phase_rules.next_generation(spec, step)
     return only(done.cancel(TimerKind.SYNC))
+
+
+@bug("join.prepare-rebalance", dies_in="own-timeouts", by="timers.phase-as-longest")
+def phase_of_the_shortest(spec: Spec, step: Step) -> Steps:
+    """A join phase lasts as long as the shortest rebalance timeout of its members."""
+    least = min((member.rebalance_timeout_ms for member in step.live.members.values()), default=0)
+    return tuple(lasting(one, TimerKind.JOIN, least) for one in phase_rules.prepare_rebalance(spec, step))
+
+
+@bug(
+    "join.next-generation",
+    dies_in="own-timeouts",
+    by="join.timeouts-by-own-request",
+    seen_in="a mock broker",
+)
+def one_session_for_all(spec: Spec, step: Step) -> Steps:
+    """The group has one session timeout, that of whoever joined last."""
+    last = list(step.live.members.values())[-1].session_timeout_ms
+    each = ((i, replace(m, session_timeout_ms=last)) for i, m in step.live.members.items())
+    return phase_rules.next_generation(spec, step.to(step.live.with_each(each)))

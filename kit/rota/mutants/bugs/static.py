@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rota.mutants.bugs.retell import retold, untold
+from rota.mutants.bugs.retell import lasting, retold, untold
 from rota.mutants.mutant import bug
-from rota.spec import Call, ErrorCode, Group, GroupRecord, GroupState, JoinGroupReply, Spec, Step
+from rota.spec import (
+    Call,
+    ErrorCode,
+    Group,
+    GroupRecord,
+    GroupState,
+    JoinGroupReply,
+    JoinGroupRequest,
+    Spec,
+    Step,
+)
 from rota.spec.classic import replacement as replacement_rules
 from rota.spec.classic import static as static_rules
 from rota.spec.classic.join import existing
@@ -14,7 +24,7 @@ from rota.spec.classic.rebalance import joined_reply
 from rota.spec.classic.records import Replacement
 from rota.spec.classic.step import Steps
 from rota.spec.classic.vocabulary import TimerKind
-from rota.spec.context import only
+from rota.spec.context import only, request_of
 from rota.spec.messages import ReplyMessage
 from rota.spec.vocabulary import AppendError
 
@@ -148,3 +158,10 @@ def absent_members_wait_for_ever(spec: Spec, step: Step) -> Steps:
     """A join phase that nobody joined goes on without a timer."""
     steps = static_rules.nobody_joined(spec, step)
     return tuple(each.cancel(TimerKind.JOIN) for each in steps)
+
+
+@bug("static.replaced", dies_in="own-timeouts-static", by="timers.session-as-asked")
+def restart_has_its_own_session(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The session that begins with a restart is the one that the request asks for, not the former one."""
+    asked = request_of(call, JoinGroupRequest).session_timeout_ms
+    return tuple(lasting(step, TimerKind.SESSION, asked) for step in static_rules.replaced(spec, group, call))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rota.mutants.bugs.retell import lasting
 from rota.mutants.mutant import bug
 from rota.spec import Group, Spec, Step, Timer
 from rota.spec.classic import timers as timer_rules
@@ -17,6 +18,15 @@ def extension_without_timer(spec: Spec, group: Group, timer: Timer) -> Steps:
     """The initial delay is extended, but its timer is not started again."""
     steps = timer_rules.initial_delay_extended(spec, group, timer)
     return tuple(step.cancel(TimerKind.INITIAL_JOIN) for step in steps)
+
+
+@bug("timers.initial-delay-extended", dies_in="own-timeouts", by="timers.delay-as-long-as-left")
+def extension_as_long_as_the_delay(spec: Spec, group: Group, timer: Timer) -> Steps:
+    """An extension of the initial delay is not cut to what is left of the longest rebalance timeout."""
+    steps, whole = timer_rules.initial_delay_extended(spec, group, timer), spec.config
+    return tuple(
+        lasting(one, TimerKind.INITIAL_JOIN, whole.group_initial_rebalance_delay_ms) for one in steps
+    )
 
 
 @bug("timers.initial-delay-over", dies_in="core", by="timers.match-state")

@@ -16,6 +16,7 @@ from rota.spec import PROFILES
 KINDS = {
     "shape": "Every state is well formed.",
     "safety": "Nothing bad in any state.",
+    "effect": "Nothing bad in what a step does beside its next state: how long a timer is armed for.",
     "step": "Nothing bad between a state and the next.",
     "liveness": "Something good in the end, in every fair endless run: `rota check --liveness`.",
     "witness": "Something good can be reached, else the check would be in vain.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import replace as rebuilt
 from functools import cached_property
 
+from rota.environment.broker.deeds import Deed
 from rota.environment.broker.log import DEFAULT, Prospects
 from rota.environment.broker.member_ids import fresh_id, is_newcomer, owner
 from rota.environment.broker.observers import released, watched
@@ -34,7 +35,7 @@ from rota.environment.messages import (
     Unused,
     same_broker,
 )
-from rota.kernel import Attempt, Message, Outcome, Refusal, Send, Value, frozen, replace
+from rota.kernel import Attempt, Effect, Message, Outcome, Refusal, Send, Value, frozen, replace
 from rota.spec import (
     Arm,
     FindCoordinatorRequest,
@@ -45,6 +46,7 @@ from rota.spec import (
 )
 from rota.spec.effects import Record
 from rota.spec.kind import MEMBERSHIP, AnyGroup, AnyStep, GroupKind, Live, Loss
+from rota.spec.messages import Request
 
 
 @frozen
@@ -63,12 +65,20 @@ class Coordinator:
     loading: bool = False
 
 
+@frozen
+class Breach(Coordinator):
+    """A coordinator whose last step broke sentences about effects. wrong: their names."""
+
+    wrong: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, eq=False)
 class Broker:
     """The machine.
 
     Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; live: what
-    else is in scope, so that fields which it reads are not cleared as dead data.
+    else is in scope, so that fields which it reads are not cleared as dead data; effects, the sentences by
+    which each `Deed` is judged.
 
     It stands for all brokers: the coordinator, and any other that a client takes for the coordinator.
     """
@@ -77,6 +87,7 @@ class Broker:
     settle: bool = True
     prospects: Prospects = DEFAULT
     live: Live = MEMBERSHIP
+    effects: tuple[Effect, ...] = ()
     name: str = "coordinator"
     role: str = "coordinator"
 
@@ -205,7 +216,7 @@ class Broker:
             return [self._fold(value, step) for step in self.spec.handle(value.group, call)]
         call = replace(call, fresh_id=fresh_id(client, value.group, message.held))
         outcomes = [
-            watched(self._fold(value, step), value.group, call.request)
+            watched(self._fold(value, step, request=call.request), value.group, call.request)
             for hosting in _hostings(value, message.broker)
             for step in self.spec.handle(value.group, replace(call, hosting=hosting))
         ]
@@ -216,7 +227,12 @@ class Broker:
         return [replace(outcome, sends=(renumbered, *outcome.sends)) for outcome in outcomes]
 
     def _fold(
-        self, value: Coordinator, step: AnyStep, label: str = "", losses: Iterable[Loss] = ()
+        self,
+        value: Coordinator,
+        step: AnyStep,
+        label: str = "",
+        losses: Iterable[Loss] = (),
+        request: Request | None = None,
     ) -> Outcome:
         """One step of the spec becomes one value and the messages that go out with it."""
         armed = set(value.armed)
@@ -242,8 +258,16 @@ class Broker:
         by_barrier = self._groups.ended_by_barrier(value.ended_by_barrier, step)
         new = Coordinator(step.group, frozenset(armed), by_barrier, value.epoch, value.loading)
         new = self._settled(new) if self.settle else new
+        new = self._judged(new, Deed(self.spec.config, value.group, step, request))
         # where nothing has changed engines know the value by its identity
         return Outcome(value if new == value else new, tuple(sends), label, step.rules)
+
+    def _judged(self, new: Coordinator, deed: Deed) -> Coordinator:
+        """The value after a step, which says what was wrong with the step's effects, if anything was."""
+        wrong = frozenset(one.name for one in self.effects if not one.done(deed))
+        if not wrong:
+            return new
+        return Breach(new.group, new.armed, new.ended_by_barrier, new.epoch, new.loading, wrong)
 
     def _charged(self, value: Coordinator, outcome: Outcome) -> Outcome:
         """A failed append that does something is a fault, unless the log has charged for it."""

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rota.environment.consumer.coordinator import Coordinator
-from rota.environment.consumer.messages import Answered, Take, listed
+from rota.environment.consumer.messages import Answered, Committed, Take, listed
 from rota.environment.consumer.state import Consumer
 from rota.kernel import Arrow, Depiction, Lane, Transition, Values
 from rota.spec.consumer.group import ConsumerGroup
-from rota.spec.consumer.messages import ConsumerGroupHeartbeatReply, ConsumerGroupHeartbeatRequest
+from rota.spec.consumer.messages import (
+    ConsumerGroupHeartbeatReply,
+    ConsumerGroupHeartbeatRequest,
+    OffsetCommitRequest,
+)
 from rota.spec.consumer.vocabulary import ErrorCode
 
 CLIENT = "client/"
@@ -29,11 +33,16 @@ def _arrows(before: Values, transition: Transition) -> Sequence[Arrow]:
             found.append(Arrow(one.sender, one.machine, request(one.message.request)))
         elif one.sender is not None and isinstance(one.message, Answered):
             found.append(Arrow(one.sender, one.machine, answer(one.message.reply)))
+        elif one.sender is not None and isinstance(one.message, Committed):
+            found.append(Arrow(one.sender, one.machine, f"OffsetCommit ← {one.message.error.name}"))
     return found
 
 
-def request(one: ConsumerGroupHeartbeatRequest) -> str:
-    """A heartbeat: who, at which epoch, and what it says to own."""
+def request(one: ConsumerGroupHeartbeatRequest | OffsetCommitRequest) -> str:
+    """A request: who, at which epoch, and what it says to own or commits."""
+    if isinstance(one, OffsetCommitRequest):
+        what = listed(frozenset(one.partitions))
+        return f"OffsetCommit {one.member_id}, epoch {one.member_epoch}, {what}"
     owned = one.topic_partitions
     said = "" if owned is None else f", owns {listed(owned)}"
     return f"ConsumerGroupHeartbeat {one.member_id}, epoch {one.member_epoch}{said}"
@@ -58,12 +67,11 @@ def _bands(values: Values) -> Mapping[str, str]:
 def _owners(values: Values) -> Mapping[str, tuple[str, ...]]:
     """Who uses each partition, whatever the coordinator believes."""
     using = {name: one.uses for name, one in values.items() if isinstance(one, Consumer)}
-    count = values["coordinator"].partitions
-    return {f"t-{index}": _users(using, index) for index in range(count)}
-
-
-def _users(using: Mapping[str, Any], index: int) -> tuple[str, ...]:
-    return tuple(name for name, some in using.items() if any(one.index == index for one in some))
+    places = sorted(values["coordinator"].places)
+    return {
+        f"{one.topic}-{one.index}": tuple(name for name, some in using.items() if one in some)
+        for one in places
+    }
 
 
 def _captions(values: Values) -> Mapping[str, tuple[str, ...]]:

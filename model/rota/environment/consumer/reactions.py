@@ -66,6 +66,8 @@ def gone(client: Consumer) -> Consumer:
         request=None,
         waits=False,
         answer=None,
+        commit=None,
+        unsaid=False,
     )
 
 
@@ -83,7 +85,7 @@ REACTIONS: Mapping[tuple[Phase, ErrorCode], Reaction] = {
     **{
         (phase, error): _again for phase in (Phase.JOINING, Phase.MEMBER, Phase.CLOSING) for error in _RETRIED
     },
-    **{(Phase.MEMBER, error): _fenced for error in _FENCED},
+    **{(phase, error): _fenced for phase in (Phase.JOINING, Phase.MEMBER) for error in _FENCED},
     **{(Phase.CLOSING, error): _gone for error in _FENCED},
 }
 """What is done in a phase about an error; of other pairs there is none."""

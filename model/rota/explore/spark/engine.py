@@ -41,7 +41,7 @@ from rota.explore.spark.registry import Registry
 from rota.explore.spark.session import MASTER, Cluster, look_at, spark_context
 from rota.explore.spark.tally import Tally
 from rota.explore.tables.system import violation
-from rota.kernel import Digest, Kind, State, System, guarded, keeping
+from rota.kernel import IN_STATES, Digest, Kind, State, System, guarded, keeping
 
 STRICT = "strict"
 """Within a checkpoint's folder, that of the run that looks for a shortest violation."""
@@ -315,7 +315,7 @@ class _Run:
         found = first(*(report.bad_state for report in reports))
         if found is None:
             return None
-        prop = self.system.select(Kind.SHAPE, Kind.SAFETY)[found.rank]
+        prop = self.system.select(*IN_STATES)[found.rank]
         return violation(self.system, prop.name, prop.meaning, self._path(found.state))
 
     def _expanded(self, reports: Sequence[Report]) -> Violation | None:

@@ -147,18 +147,27 @@ def look_at(context: Any, say: Callable[[str], None]) -> Cluster:
 
     say: is told of Spark's web interface, and of workers that have no numba.
     """
-    if context.uiWebUrl:
-        say(f"Spark's web interface: {context.uiWebUrl}")
+    asked = ship(context, say)
     lasting = not is_local(context.master)
-    slots = context.defaultParallelism
-    asked = context.parallelize(range(2 * slots), 2 * slots)
-    if lasting and set(asked.map(_portable(_which_rota)).collect()) != {digest()}:
-        _SHIPPED.append(TemporaryDirectory(prefix="rota-archive-"))
-        context.addPyFile(str(write(Path(_SHIPPED[-1].name, f"rota-{uuid4().hex[:12]}.zip"))))
     compiled = all(asked.map(_portable(_has_numba)).collect())
     if not compiled:
         say(f"the workers have no numba: plain Python, about {PLAIN} times slower; install rota[fast] there")
     return Cluster(compiled, lasting)
+
+
+def ship(context: Any, say: Callable[[str], None]) -> Any:
+    """Send workers rota where they have not this very one. Returns numbers on all of them.
+
+    say: is told of Spark's web interface.
+    """
+    if context.uiWebUrl:
+        say(f"Spark's web interface: {context.uiWebUrl}")
+    slots = context.defaultParallelism
+    asked = context.parallelize(range(2 * slots), 2 * slots)
+    if not is_local(context.master) and set(asked.map(_portable(_which_rota)).collect()) != {digest()}:
+        _SHIPPED.append(TemporaryDirectory(prefix="rota-archive-"))
+        context.addPyFile(str(write(Path(_SHIPPED[-1].name, f"rota-{uuid4().hex[:12]}.zip"))))
+    return asked
 
 
 def _has_numba(_: int) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from rota.explore.tables.arrays import Column, Flags, IntMap, Ints, Longs, Pool, Region
 from rota.explore.tables.machines import Learned
 from rota.explore.tables.views import Answers, Seen, ViewTable
-from rota.kernel import Kind, Property, View
+from rota.kernel import IN_STATES, Kind, Property, View
 
 FINE, NOT = 1, 2
 """Status of a combination: every predicate answered True; some predicate answered False."""
@@ -225,7 +225,7 @@ class Judge:
         self.views: dict[tuple[int, View], ViewTable] = {}
         self.answers: dict[Property, Answers] = {}
         system = learned.system
-        self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
+        self.invariants = system.select(*IN_STATES)
         self.steps = system.select(Kind.STEP)
         self.has_ends = bool(system.select(Kind.TERMINAL))
         self.state_groups = self._grouped(self.invariants)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from rota.environment.consumer.state import ALIVE, Consumer
 from rota.environment.messages import Charge
 from rota.invariants.consumer.views import CLIENT, RECORDS, Records
-from rota.invariants.consumer.witnesses import at_rest
+from rota.invariants.consumer.witnesses import in_place, is_led
 from rota.kernel import Fairness, Liveness, LivenessKind, Transition
 
-CALLBACKS = ("begins to apply", "ends its callback")
+CALLBACKS = ("begins to apply", "ends its callback", "learns the names")
 LATE = ("late heartbeat", "leave arrives")
 
 
@@ -43,13 +43,25 @@ def _is_aware(records: Records, client: Consumer) -> bool:
     return not _is_unaware(records, client)
 
 
+USES_ITS_PART = Liveness(
+    "weakness.consumer-uses-its-part",
+    LivenessKind.EVENTUALLY_ALWAYS,
+    "In the end every client has left for good, or uses its part of a target of all for good.",
+    (RECORDS, CLIENT),
+    in_place,
+    fairness=(GOING_ON,),
+    source="KIP-848",
+    rules=("epochs.behind", "membership.told", "membership.led"),
+)
+"""The strong form of the first of `LIVENESS`."""
+
 LIVENESS = (
     Liveness(
         "consumer.settles",
         LivenessKind.EVENTUALLY_ALWAYS,
-        "In the end every client has left for good, or uses its part of a target of all for good.",
+        "In the end every client has left for good, or is led to a target of all and applies what it heard.",
         (RECORDS, CLIENT),
-        at_rest,
+        is_led,
         fairness=(GOING_ON,),
         source="KIP-848",
         rules=("membership.led", "target.computed", "timers.session"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from rota.environment.consumer.coordinator import Coordinator
-from rota.environment.consumer.messages import partitions
 from rota.environment.consumer.state import ALIVE, Consumer, Phase
 from rota.invariants.consumer.views import CLIENT, GROUP, RECORDS, Records
 from rota.kernel import Kind, Property, View
 from rota.spec.consumer.group import ConsumerGroup
+from rota.spec.consumer.messages import JOIN_EPOCH
 from rota.spec.consumer.state import MemberState
 from rota.spec.consumer.state import partitions as held
 from rota.spec.consumer.vocabulary import GroupState
@@ -67,10 +67,16 @@ def _led(group: object) -> list[tuple[frozenset[object], frozenset[object]]]:
     if not isinstance(group, ConsumerGroup):
         return []
     return [
-        (frozenset(held(now.assigned)), frozenset(group.targets.get(name, frozenset())))
+        (frozenset(held(now.assigned)), _of_its_topics(group, name))
         for name, now in group.current.items()
         if now.state is MemberState.STABLE and now.epoch == group.target_epoch
     ]
+
+
+def _of_its_topics(group: ConsumerGroup, name: str) -> frozenset[object]:
+    """The target of a member, without what it has unsubscribed from since."""
+    topics = group.members[name].subscribed_topic_names if name in group.members else frozenset()
+    return frozenset(one for one in group.targets.get(name, frozenset()) if one.topic in topics)
 
 
 def _some_led(group: object) -> bool:
@@ -85,16 +91,33 @@ def _is_stable(one: Coordinator) -> bool:
     group = one.shard.group
     if not isinstance(group, ConsumerGroup) or group.state is not GroupState.STABLE:
         return False
-    return sum(size for _, _, size in group.metadata_hash) == one.partitions
+    return sum(size for _, _, size in group.metadata_hash) == len(one.places)
 
 
 def _all_owned(one: Coordinator) -> bool:
     group = one.shard.group
-    return isinstance(group, ConsumerGroup) and group.owners.keys() == partitions(one.partitions)
+    return isinstance(group, ConsumerGroup) and group.owners.keys() == one.places
 
 
 def _caused(most: int, records: Records) -> bool:
     return records.epoch <= most
+
+
+def _is_not_in_it(client: Consumer) -> bool:
+    return client.phase in (Phase.JOINING, Phase.LOSING) and client.request is not None
+
+
+def _joins_with_nothing(client: Consumer) -> bool:
+    return client.request is not None and client.request.member_epoch == JOIN_EPOCH and not client.uses
+
+
+def _has_been_told(client: Consumer) -> bool:
+    applied = client.applying is None and not client.newer
+    return client.phase is Phase.MEMBER and applied and client.target is not None
+
+
+def _uses_what_it_was_told(client: Consumer) -> bool:
+    return client.uses == client.target
 
 
 WHOLE = View("coordinator", lambda one: one)
@@ -142,7 +165,7 @@ SAFETY = (
     Property(
         "consumer.led-has-its-target",
         Kind.SAFETY,
-        "A Stable member at the target's epoch is assigned its target, no more and no less.",
+        "A Stable member at the target's epoch has of its target what it subscribes to, no more, no less.",
         (GROUP,),
         _has_its_target,
         given=_some_led,
@@ -158,6 +181,26 @@ SAFETY = (
         given=_is_stable,
         source=KIP,
         rules=("target.asked", "topics.hash", "epochs.raised"),
+    ),
+    Property(
+        "consumer.joins-with-nothing",
+        Kind.SAFETY,
+        "A client that is not in the group sends nothing but a join, and uses nothing when it does.",
+        (CLIENT,),
+        _joins_with_nothing,
+        given=_is_not_in_it,
+        source="KIP-848; upstream AbstractMembershipManager#shouldSkipHeartbeat, #transitionToJoining",
+        rules=("membership.first-with-partitions",),
+    ),
+    Property(
+        "consumer.uses-what-it-was-told",
+        Kind.SAFETY,
+        "A member that has applied all that it was told uses that, no less and no more.",
+        (CLIENT,),
+        _uses_what_it_was_told,
+        given=_has_been_told,
+        source="upstream AbstractMembershipManager#maybeReconcile",
+        rules=("membership.told",),
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import not_
 
 from rota.environment.consumer.coordinator import Coordinator
 from rota.kernel import Kind, Property, View
@@ -23,6 +24,23 @@ def _property(slug: str, sentence: str, meaning: str, *rules: str) -> Property:
     views = (View("coordinator", _wrong),)
     test = partial(_lacks, sentence)
     return Property(f"consumer.{slug}", Kind.SHAPE, meaning, views, test, source="KIP-848", rules=rules)
+
+
+def _unsubscribed(one: Coordinator) -> bool:
+    """Whether a member is assigned something of a topic that it does not subscribe to."""
+    group = one.shard.group
+    return isinstance(group, ConsumerGroup) and any(
+        held.partition.topic not in group.members[name].subscribed_topic_names
+        for name, now in group.current.items()
+        if name in group.members
+        for held in now.assigned
+    )
+
+
+def _left_behind(one: Coordinator) -> bool:
+    """Whether an empty group's target is older than the group."""
+    group = one.shard.group
+    return isinstance(group, ConsumerGroup) and not group.members and group.target_epoch != group.epoch
 
 
 SHAPE = (
@@ -81,5 +99,23 @@ SHAPE = (
         "Every member, and nobody else, has a current assignment.",
         "membership.heartbeat",
         "leave.removal",
+    ),
+    Property(
+        "consumer.assigned-is-subscribed",
+        Kind.SHAPE,
+        "Nothing is assigned to a member of a topic that it does not subscribe to.",
+        (View("coordinator", _unsubscribed),),
+        not_,
+        source="upstream CurrentAssignmentBuilder#build",
+        rules=("membership.led", "topics.subscribed"),
+    ),
+    Property(
+        "consumer.empty-at-its-target",
+        Kind.SHAPE,
+        "The target of a group that has become empty is of the group's epoch.",
+        (View("coordinator", _left_behind),),
+        not_,
+        source="upstream GroupMetadataManager#consumerGroupFenceMembers",
+        rules=("leave.removal",),
     ),
 )

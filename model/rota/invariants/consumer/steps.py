@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from rota.environment.consumer.coordinator import Coordinator
 from rota.environment.consumer.messages import Partitions
 from rota.kernel import FrozenMap, Kind, Property, View
-from rota.spec.consumer.group import ConsumerGroup
+from rota.spec.consumer.group import ConsumerGroup, Current
+from rota.spec.consumer.state import MemberState
 
 Epochs = tuple[int, int, FrozenMap[str, int]]
 """Of the group, of its target, and of each member."""
@@ -55,6 +56,40 @@ def _was_given_up(before: Owned, after: Owned) -> bool:
     )
 
 
+Led = tuple[int, FrozenMap[str, tuple[Current, bool]]]
+"""How often the coordinator has moved; what each member has, and whether others own some of its target."""
+
+
+def _led(one: Coordinator) -> Led:
+    group = one.shard.committed
+    if not isinstance(group, ConsumerGroup):
+        return one.term, FrozenMap()
+    return one.term, FrozenMap(
+        (name, (now, bool((group.targets.get(name, frozenset()) - now.owned) & group.owners.keys())))
+        for name, now in group.current.items()
+    )
+
+
+def _of_one_coordinator(before: Led, after: Led) -> bool:
+    return before[0] == after[0]
+
+
+def _keeps_its_epoch(before: Led, after: Led) -> bool:
+    return all(
+        now.epoch == before[1][name][0].epoch
+        for name, (now, _) in after[1].items()
+        if name in before[1] and now.state is MemberState.UNREVOKED_PARTITIONS
+    )
+
+
+def _waits_for_others(before: Led, after: Led) -> bool:
+    return all(
+        lacks
+        for name, (now, lacks) in after[1].items()
+        if now.state is MemberState.UNRELEASED_PARTITIONS and before[1].get(name, (None,))[0] != now
+    )
+
+
 def _has_told(before: tuple[int, bool], after: tuple[int, bool]) -> bool:
     return after[0] >= before[0] or after[0] == 0
 
@@ -87,5 +122,25 @@ STEPS = (
         _has_told,
         source="KIP-848",
         rules=("epochs.behind", "membership.led"),
+    ),
+    Property(
+        "consumer.told-to-give-up-keeps-its-epoch",
+        Kind.STEP,
+        "Who is told to give up partitions keeps its epoch until it has.",
+        (View("coordinator", _led),),
+        _keeps_its_epoch,
+        given=_of_one_coordinator,
+        source="KIP-848",
+        rules=("membership.led",),
+    ),
+    Property(
+        "consumer.waits-for-others",
+        Kind.STEP,
+        "Who is made to wait waits for a partition that somebody else has.",
+        (View("coordinator", _led),),
+        _waits_for_others,
+        given=_of_one_coordinator,
+        source="upstream CurrentAssignmentBuilder#computeNextAssignment",
+        rules=("membership.led",),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from rota.environment.consumer.coordinator import Coordinator
-from rota.environment.consumer.messages import Partitions, partitions
+from rota.environment.consumer.messages import Partitions
 from rota.kernel import FrozenMap, View, frozen
 from rota.spec.consumer.group import ConsumerGroup
 
@@ -15,7 +15,7 @@ class Records:
     """What the coordinator has, of each member by its id.
 
     owned: assigned, or told to give up and not given up; epochs: of members; pending: batches on their way;
-    whole: whether each partition of the topic has an owner.
+    whole: whether each partition has an owner.
     """
 
     epoch: int = 0
@@ -25,6 +25,13 @@ class Records:
     epochs: FrozenMap[str, int] = FrozenMap()
     pending: int = 0
     whole: bool = False
+
+
+def unwatched(one: Coordinator) -> frozenset[str]:
+    """The members that no timer would remove."""
+    group = one.shard.group
+    members = group.members if isinstance(group, ConsumerGroup) else {}
+    return frozenset(members) - {name for _, name in one.armed}
 
 
 def records(one: Coordinator) -> Records:
@@ -39,10 +46,11 @@ def records(one: Coordinator) -> Records:
         FrozenMap((name, group.targets.get(name, frozenset())) for name in group.members),
         FrozenMap((name, now.epoch) for name, now in group.current.items()),
         len(one.shard.batches),
-        group.owners.keys() == partitions(one.partitions),
+        group.owners.keys() == one.places,
     )
 
 
 RECORDS = View("coordinator", records)
 GROUP = View("coordinator", attrgetter("shard.group"))
 CLIENT = View("client", lambda client: client)
+UNWATCHED = View("coordinator", unwatched)

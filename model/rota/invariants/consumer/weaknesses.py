@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rota.environment.consumer.coordinator import Coordinator
 from rota.environment.consumer.state import Consumer
 from rota.environment.consumer.world import chosen_from
+from rota.invariants.consumer.commits import is_accepted, is_held, is_not_stale, uses_it_still
+from rota.invariants.consumer.liveness import USES_ITS_PART
 from rota.invariants.consumer.safety import KIP, apart, believes, nothing_of_others, uses_its_own
-from rota.invariants.consumer.views import CLIENT, RECORDS, Records
-from rota.kernel import Kind, Property
+from rota.invariants.consumer.views import CLIENT, RECORDS, Records, unwatched
+from rota.kernel import Kind, Liveness, Property, View
 from rota.spec.consumer.vocabulary import ErrorCode
 
 Settings = Mapping[str, Any]
@@ -24,7 +27,7 @@ Settings = Mapping[str, Any]
 class Weakness:
     """A sentence, and whether a configuration breaks it: None where nothing is said of it there."""
 
-    sentence: Property
+    sentence: Property | Liveness
     cause: Callable[[Settings], bool | None]
 
     def broken_in(self, settings: Settings) -> bool | None:
@@ -55,12 +58,39 @@ def _may(chosen: Settings, *kinds: str) -> int:
 
 def _something_overtakes(chosen: Settings) -> bool:
     """A new assignment comes, or the member's epoch goes on, while the client applies what it was told."""
-    return bool(chosen["grown"] or _may(chosen, "late", "break", "append", "failover", "fault"))
+    happens = _may(chosen, "late", "break", "append", "failover", "fault", "change", "return")
+    return chosen["clients"] > 1 and bool(chosen["grown"] or chosen["late_names"] or happens)
 
 
 def _a_late_join_arrives(chosen: Settings) -> bool:
-    """A join that a broken connection has left behind is taken when its member has gone on."""
-    return bool(_may(chosen, "break", "fault"))
+    """A request that a connection or a process has left behind is taken when its member has gone on."""
+    return bool(_may(chosen, "break", "fault", "return"))
+
+
+def _an_answer_is_missed(chosen: Settings) -> bool:
+    """What a request left behind was granted nobody hears of: the member says at its former epoch what it
+    owns, and is told the new one and no assignment.
+    """
+    return bool(_may(chosen, "break", "fault") and (chosen["grown"] or chosen["clients"] > 1))
+
+
+def _what_is_committed_is_freed(chosen: Settings) -> bool | None:
+    """What a client uses and commits was freed, since an older statement of it was taken for giving it up."""
+    return _something_overtakes(chosen) if chosen["commits"] else None
+
+
+def leave_may_fail(chosen: Settings) -> bool:
+    """The log refuses the batch of a leave: the member is there again, and its session's timer is not."""
+    return bool(_may(chosen, "leave") and _may(chosen, "append", "fault"))
+
+
+def _is_watched(one: Coordinator) -> bool:
+    return not unwatched(one)
+
+
+def _commits_wait(chosen: Settings) -> bool | None:
+    """A commit takes its epoch when it is sent, and the client has given up and been led on meanwhile."""
+    return chosen["clients"] > 1 if chosen["commits"] else None
 
 
 WEAKNESSES = (
@@ -116,4 +146,43 @@ WEAKNESSES = (
         ),
         _a_late_join_arrives,
     ),
+    Weakness(
+        Property(
+            "weakness.consumer-commits-what-it-gave-up",
+            Kind.SAFETY,
+            "What a member commits is its own by the records.",
+            (CLIENT,),
+            is_held,
+            given=is_accepted,
+            source="KIP-1251; upstream ConsumerGroup#validateOffsetCommit",
+            rules=("offsets.commit",),
+        ),
+        _commits_wait,
+    ),
+    Weakness(
+        Property(
+            "weakness.consumer-commit-of-what-it-uses",
+            Kind.SAFETY,
+            "Who commits what it has used all the while is not told that its epoch is stale.",
+            (CLIENT,),
+            is_not_stale,
+            given=uses_it_still,
+            source="KIP-1251",
+            rules=("offsets.commit-stale", "membership.led"),
+        ),
+        _what_is_committed_is_freed,
+    ),
+    Weakness(
+        Property(
+            "weakness.consumer-is-watched",
+            Kind.SHAPE,
+            "Every member is watched: if it falls silent, a timer will remove it.",
+            (View("coordinator", lambda one: one),),
+            _is_watched,
+            source="upstream GroupMetadataManager#scheduleConsumerGroupSessionTimeout",
+            rules=("leave.removal", "timers.session", "persistence.failed", "timers.loaded"),
+        ),
+        leave_may_fail,
+    ),
+    Weakness(USES_ITS_PART, _an_answer_is_missed),
 )

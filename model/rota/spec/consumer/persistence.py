@@ -11,7 +11,7 @@ from rota.spec.consumer.context import ConsumerSpec
 from rota.spec.consumer.group import AnyGroup
 from rota.spec.consumer.messages import ConsumerGroupHeartbeatReply, ErrorReply
 from rota.spec.consumer.records import Written
-from rota.spec.consumer.step import Reply, Step
+from rota.spec.consumer.step import Reply, Step, Timer
 from rota.spec.consumer.vocabulary import ErrorCode
 
 RUNTIME = "upstream CoordinatorRuntime.CoordinatorContext#"
@@ -21,12 +21,14 @@ RUNTIME = "upstream CoordinatorRuntime.CoordinatorContext#"
 class Batch:
     """What one request wrote, offsets without records of the group too.
 
-    before: the group that it found; replies: who waits.
+    before: the group that it found; replies: who waits; timer: the one that was due, which is due again
+    where the log refuses the batch (upstream CoordinatorRuntime.EventBasedCoordinatorTimer).
     """
 
     records: tuple[Written, ...]
     before: AnyGroup | None
     replies: tuple[Reply, ...]
+    timer: Timer | None = None
 
 
 @frozen

@@ -35,7 +35,7 @@ from rota.explore.spark.protocol import (
 )
 from rota.explore.spark.worker.plain_tables import Judge, Key, Remembering, Values
 from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
-from rota.kernel import Kind, State, SystemRef, Transition, UserError, keeping
+from rota.kernel import IN_STATES, Kind, State, SystemRef, Transition, UserError, keeping
 from rota.kernel.encoding import MASK128
 
 BLOCK = 1 << 14
@@ -97,7 +97,7 @@ class _Worker:
 
         self.journal = Journal()
         judge = Judge(real, self.values, self.journal)
-        self.invariants = judge.checks(Kind.SHAPE, Kind.SAFETY)
+        self.invariants = judge.checks(*IN_STATES)
         self.steps, self.ends = judge.checks(Kind.STEP), judge.checks(Kind.TERMINAL)
         self.witnesses = judge.checks(Kind.WITNESS)
 

@@ -1,0 +1,56 @@
+"""How a run goes: what every task is told, whatever it does."""
+
+from __future__ import annotations
+
+import pickle
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rota.histories.routed import Routed
+from rota.reading import ReadOptions
+from rota.validate.terms import Terms
+
+
+@dataclass(frozen=True)
+class Span:
+    """Of a cluster's events: when frames begin and when all ends; None: there are no frames."""
+
+    began: float | None = None
+    ended: float = 0.0
+
+    def with_more(self, other: Span) -> Span:
+        """Of both."""
+        begins = [one for one in (self.began, other.began) if one is not None]
+        return Span(min(begins, default=None), max(self.ended, other.ended))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """folder: of the run; terms; options, of reading; parts, buckets: into how many events and groups are
+    divided; rows: of a sorted file at most; spans: by cluster; routed: what events mean for groups; anew:
+    clusters of which every group is judged anew."""
+
+    folder: Path
+    terms: Terms
+    options: ReadOptions
+    parts: int
+    buckets: int
+    rows: int = 100_000
+    spans: dict[str, Span] = field(default_factory=dict)
+    routed: tuple[Routed, ...] = ()
+    anew: frozenset[str] = frozenset()
+
+    @property
+    def work(self) -> Path:
+        """Where files go that are no result."""
+        return self.folder / "work"
+
+    def sent(self) -> str:
+        """As text, for a task."""
+        return b64encode(pickle.dumps(self)).decode()
+
+    @classmethod
+    def got(cls, text: str) -> Plan:
+        """From a text that this driver made."""
+        return pickle.loads(b64decode(text))  # type: ignore[no-any-return]

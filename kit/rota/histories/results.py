@@ -1,0 +1,119 @@
+"""What the tables of a run tell, as the account of a run that judges by itself has it."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from rota.histories import reading
+from rota.histories.finishing import COMPARED
+from rota.histories.judging import NOT_CHECKED, QUARANTINED
+from rota.histories.manifest import Manifest
+from rota.histories.plan import Plan
+from rota.histories.record import kept
+from rota.histories.told import violation_of
+from rota.reading import Tally
+from rota.reading.tally import Quarantined
+from rota.validate.account import MOST_NAMED, Account, history_of
+
+AT_ONCE = 4096
+
+OTHERS = "others"
+"""The name for histories that are too many to be named."""
+
+
+@dataclass
+class Results:
+    """account: of all clusters, without standings; asked: requests by what they ask; compared, skews: as of
+    `Clusters`; groups: how many histories have each verdict."""
+
+    account: Account
+    asked: dict[str, int]
+    compared: dict[str, int]
+    skews: dict[str, float]
+    verdicts: dict[str, int] = field(default_factory=dict)
+
+
+def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
+    """Of all tables. tally: is told what was read and what was not."""
+    compared = kept(plan.work / COMPARED)
+    found = Results(Account(), _read(plan, known, tally), compared["compared"], compared["skews"])
+    account = found.account
+    for row in rows(plan.folder, "verdicts"):
+        history = history_of(row["cluster"], row["group"])
+        account.groups.add(history)
+        account.judged += row["judged"]
+        account.found += row["violations"]
+        found.verdicts[row["verdict"]] = found.verdicts.get(row["verdict"], 0) + 1
+        if row["judged"] or row["violations"]:
+            account.histories.add(history)
+    for row in rows(plan.folder, "violations"):
+        if len(account.violations) == MOST_NAMED:
+            break
+        told = violation_of(tuple(row.values()))
+        account.violations.append(replace(told, history=history_of(row["cluster"], told.history)))
+    for row in rows(plan.folder, "not_judged"):
+        _not_judged(account, row)
+    for row in rows(plan.folder, "late"):
+        account.forgive(history_of(row["cluster"], row["group"]), row["what"], row["seconds"])
+    account.reached = {(row["rule"], row["state"]) for row in rows(plan.folder, "coverage")}
+    return found
+
+
+def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a table by cluster and group, columns by name."""
+    streams = (_rows(path) for path in sorted((folder / name).glob("part-*.parquet")))
+    return heapq.merge(*streams, key=itemgetter("cluster", "group"))
+
+
+def verdict_lines(folder: Path) -> Iterator[str]:
+    """The standing of each history, as `Account.verdicts` tells it."""
+    for row in rows(folder, "verdicts"):
+        told = {name: value for name, value in row.items() if name not in ("first", "last")}
+        counts = {name: dict(told[name]) for name in ("rules", "causes")}
+        yield json.dumps(told | counts)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=AT_ONCE):
+            yield from batch.to_pylist()
+
+
+def _not_judged(account: Account, row: dict[str, Any]) -> None:
+    if row["fate"] == NOT_CHECKED:
+        account.not_checked[row["why"], row["source"]] += row["events"]
+    elif row["fate"] == QUARANTINED:
+        account.quarantined += row["events"]
+    else:
+        group = history_of(row["cluster"], row["group"])
+        if len(account.undecided) >= MOST_NAMED and (group, row["why"]) not in account.undecided:
+            group = OTHERS
+        account.undecided[group, row["why"]] += row["events"]
+
+
+def _read(plan: Plan, known: Manifest, tally: Tally) -> dict[str, int]:
+    """Tell a tally what was read. Returns requests by what they ask."""
+    asked: dict[str, int] = {}
+    for shard in known.shards:
+        told = kept(reading.folder_of(plan, shard))
+        tally.events += told["events"]
+        tally.unread += told["unread"]
+        tally.unknown += told["unknown"]
+        if told["untimed"]:
+            first, number = told["untimed"]
+            tally.untimed = Quarantined(first, number + (tally.untimed.number if tally.untimed else 0))
+        for why, (first, number) in told["reasons"].items():
+            there = tally.quarantined.setdefault(why, Quarantined(first, 0))
+            there.number += number
+        tally.also_told += sum(number for _, number in told["reasons"].values()) - told["broken"]
+        for api, number in told["asked"].items():
+            asked[api] = asked.get(api, 0) + number
+    return asked

@@ -1,0 +1,66 @@
+"""What came of a run, in words and as JSON: how many histories, what of them, and of what they consist."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rota.histories.results import Results
+from rota.report.format import counted, wrapped
+
+FATES = "judged", "undecided", "not_checked", "quarantined"
+
+SHOWN = 10
+"""Rules, causes and kinds of requests that are named."""
+
+
+def mix(found: Results) -> dict[str, Any]:
+    """Of what the histories consist. heartbeats: share of the requests."""
+    asked = sum(found.asked.values())
+    beats = found.asked.get("Heartbeat", 0)
+    return {
+        "requests": dict(sorted(found.asked.items(), key=lambda one: (-one[1], one[0]))),
+        "heartbeats": round(beats / asked, 4) if asked else None,
+    }
+
+
+def as_json(found: Results) -> dict[str, Any]:
+    """As JSON has it: events = judged + undecided + not_checked + quarantined."""
+    account = found.account
+    events = {
+        "events": account.events,
+        "judged": account.judged,
+        "undecided": account.undecided.total(),
+        "not_checked": account.not_checked.total(),
+        "quarantined": account.quarantined,
+    }
+    return {
+        "verdict": account.verdict,
+        "histories": len(account.groups),
+        "verdicts": dict(sorted(found.verdicts.items())),
+        **events,
+        "violations": account.found,
+        "rules": dict(Counter(one.rule for one in account.violations).most_common()),
+        "mix": mix(found),
+    }
+
+
+def lines(found: Results) -> Iterator[str]:
+    """As people read it."""
+    verdicts = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(found.verdicts.items()))
+    yield wrapped("histories: ", f"{counted(len(found.account.groups), 'group')}: {verdicts or 'none'}")
+    told = as_json(found)
+    parts = ", ".join(f"{told[name]:,} {name.replace('_', ' ')}" for name in FATES)
+    yield wrapped("events: ", f"{told['events']:,} = {parts}")
+    requests = list(told["mix"]["requests"].items())[:SHOWN]
+    if requests:
+        named = ", ".join(f"{number:,} {api}" for api, number in requests)
+        yield wrapped("requests: ", f"{named}; {told['mix']['heartbeats']:.1%} are heartbeats")
+
+
+def text(found: Results) -> str:
+    """The summary as a file."""
+    rules = list(as_json(found)["rules"].items())[:SHOWN]
+    broken = (wrapped("violated: ", f"{rule}, {counted(number, 'time')}") for rule, number in rules)
+    return "".join(f"{line}\n" for line in (*lines(found), *broken))

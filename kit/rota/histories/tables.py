@@ -1,0 +1,124 @@
+"""The tables that come of a run: their columns, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rota.histories.runs import PACKED, Row, table
+
+_HISTORY = [("cluster", pa.string()), ("group", pa.string())]
+_MOMENT = pa.timestamp("us", "UTC")
+_COUNTS = pa.map_(pa.string(), pa.int64())
+
+VERDICTS: Final = pa.schema(
+    [
+        *_HISTORY,
+        ("verdict", pa.string()),
+        ("judged", pa.int64()),
+        ("quarantined", pa.int64()),
+        ("not_checked", pa.int64()),
+        ("undecided", pa.int64()),
+        ("violations", pa.int64()),
+        ("rules", _COUNTS),
+        ("causes", _COUNTS),
+        ("first", _MOMENT),
+        ("last", _MOMENT),
+    ]
+)
+"""What became of each history, as `rota validate --report verdicts=PATH` has it; first, last: moments of its
+events."""
+
+VIOLATIONS: Final = pa.schema(
+    [
+        *_HISTORY,
+        ("rule", pa.string()),
+        ("at", _MOMENT),
+        ("line", pa.string()),
+        ("why", pa.string()),
+        ("source", pa.string()),
+        ("asked", pa.string()),
+        ("expected", pa.string()),
+        ("came", pa.string()),
+        ("states", pa.int64()),
+        ("lines", pa.list_(pa.string())),
+        ("nearest", pa.list_(pa.string())),
+        ("dialogue", pa.list_(pa.string())),
+        ("said", pa.string()),
+    ]
+)
+"""What the spec does not allow, in the order in which it was found in each history; the first 1,000 of it.
+said: the dialogue as JSON, for pictures."""
+
+NOT_JUDGED: Final = pa.schema(
+    [
+        *_HISTORY,
+        ("fate", pa.string()),
+        ("why", pa.string()),
+        ("source", pa.string()),
+        ("events", pa.int64()),
+    ]
+)
+"""Events that were not judged. fate: `not checked`, `undecided` or `quarantined`; group: "" of events
+of none."""
+
+QUARANTINED: Final = pa.schema([*_HISTORY, ("origin", pa.string()), ("reason", pa.string())])
+"""What could not be read, one by one. group: "" where nobody knows which."""
+
+LATE: Final = pa.schema([*_HISTORY, ("what", pa.string()), ("seconds", pa.float64())])
+"""What was late, and no violation for that."""
+
+COVERAGE: Final = pa.schema([*_HISTORY, ("rule", pa.string()), ("state", pa.string())])
+"""Rules that were used in a state of the group."""
+
+RESULTS: Final[Mapping[str, pa.Schema]] = {
+    "verdicts": VERDICTS,
+    "violations": VIOLATIONS,
+    "not_judged": NOT_JUDGED,
+    "quarantined": QUARANTINED,
+    "late": LATE,
+    "coverage": COVERAGE,
+}
+"""Table → its columns."""
+
+COMPARED: Final = pa.schema(
+    [
+        *_HISTORY,
+        ("at", pa.float64()),
+        ("source", pa.int32()),
+        ("told", pa.string()),
+        ("number", pa.int64()),
+        ("turn", pa.int32()),
+        ("one", pa.string()),
+        ("other", pa.string()),
+        ("difference", pa.float64()),
+        ("what", pa.string()),
+        ("violation", pa.string()),
+    ]
+)
+"""What several sources tell of generations, for the comparison of clocks. violation: as JSON, "" without."""
+
+OPEN: Final = pa.schema([*_HISTORY, ("events", pa.int64()), ("waits", pa.bool_())])
+"""Every history with its events; waits: whether time alone may tell more."""
+
+JUDGED: Final[Mapping[str, pa.Schema]] = {**RESULTS, "compared": COMPARED, "open": OPEN}
+"""What a task that judges leaves."""
+
+
+def write(path: Path, rows: Iterable[Row], schema: pa.Schema) -> None:
+    """Rows as a file; equal rows make equal bytes."""
+    pq.write_table(table(rows, schema), path, compression=PACKED)
+
+
+def read(path: Path, columns: list[str] | None = None) -> list[dict[str, Any]]:
+    """The rows of a file, columns by name."""
+    return pq.read_table(path, columns=columns, memory_map=False).to_pylist()  # type: ignore[no-any-return]
+
+
+def micros(at: float | None) -> int | None:
+    """A moment as tables have it."""
+    return None if at is None or at == float("-inf") else round(at * 1_000_000)

@@ -1,0 +1,112 @@
+"""Many histories in files: recordings as `rota record` writes them, and beside them what is true of each."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from rota.history import Event, Kind, line_of
+from rota.population.histories import group_of, simulated
+from rota.population.recorded import frames_of
+from rota.population.renamed import copies
+
+TOGETHER = 100
+"""Histories of a file, without their copies."""
+
+TRUTH = "truth.jsonl"
+RECORDINGS = "recordings"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """histories: without copies; copied: of each, itself among them; bugs: the share of servers with one."""
+
+    histories: int
+    seed: int = 0
+    bugs: float = 0.0
+    copied: int = 1
+
+
+@dataclass
+class Written:
+    """What was written. histories, copies among them; distinct: without; requests: by what they ask; planted,
+    visible: histories with a bug, and those in whose answers one shows."""
+
+    histories: int = 0
+    distinct: int = 0
+    events: int = 0
+    members: int = 0
+    requests: Counter[str] = field(default_factory=Counter)
+    planted: int = 0
+    visible: int = 0
+
+    def add(self, other: Written) -> None:
+        """What another process has written."""
+        for name in ("histories", "distinct", "events", "members", "planted", "visible"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.requests += other.requests
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON has it."""
+        asked = self.requests.total()
+        beats = self.requests["Heartbeat"] / asked if asked else None
+        return {**vars(self), "requests": dict(self.requests.most_common()), "heartbeats": beats}
+
+
+def write(wanted: Wanted, folder: Path, processes: int = 1) -> Written:
+    """Recordings, some histories a file, with TRUTH: a line for each history whose server has a bug."""
+    (folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
+    starts = range(0, wanted.histories, TOGETHER)
+    work = partial(_file, wanted, folder)
+    if processes > 1:
+        with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+            told = list(pool.map(work, starts))
+    else:
+        told = [work(start) for start in starts]
+    total = Written()
+    with (folder / TRUTH).open("w", encoding="utf-8") as truth:
+        for written, lines in told:
+            total.add(written)
+            truth.writelines(lines)
+    return total
+
+
+def _file(wanted: Wanted, folder: Path, start: int) -> tuple[Written, list[str]]:
+    """The histories of a file. Returns what was written, and lines of what is true."""
+    written, truth = Written(), list[str]()
+    told: list[Sequence[Event]] = []
+    for number in range(start, min(start + TOGETHER, wanted.histories)):
+        one = simulated(wanted.seed, number, wanted.bugs)
+        events = frames_of(one.played, f"{one.group}.jsonl")
+        told += copies(events, number, wanted.copied, wanted.seed)
+        written.distinct += 1
+        written.histories += wanted.copied
+        written.members += wanted.copied * len(one.shape.lives)
+        written.events += wanted.copied * len(events)
+        for event in events:
+            if event.kind is Kind.REQUEST:
+                written.requests[event.data["api"]] += wanted.copied
+        if one.bug is not None:
+            written.planted += wanted.copied
+            written.visible += wanted.copied * bool(one.shown)
+            about = {"bug": one.bug.name, "rule": one.bug.rule, "shown": one.shown}
+            groups = (group_of(number, copy) for copy in range(wanted.copied))
+            truth += [json.dumps({"group": group, **about}) + "\n" for group in groups]
+    with (folder / RECORDINGS / f"{start:08}.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(_lines(told))
+    return written, truth
+
+
+def _lines(told: Sequence[Sequence[Event]]) -> Iterator[str]:
+    """All of them by time."""
+    for event in heapq.merge(*told, key=attrgetter("at")):
+        yield f"{line_of(event)}\n"

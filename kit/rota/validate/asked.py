@@ -1,0 +1,29 @@
+"""A recorded request about a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rota.linearise import Sent
+from rota.spec import Call
+from rota.spec.messages import Request
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request about a group. weight: whether it counts as an event, or another group's part of it does."""
+
+    number: int
+    at: float
+    connection: int
+    client: str
+    api: str
+    version: int
+    request: Request
+    weight: int
+    origin: str
+
+    def sent(self, request: Request | None = None) -> Sent:
+        """As the judge has it."""
+        call = Call(request or self.request, str(self.number), self.version)
+        return Sent(self.at, self.number, self.connection, self.client, call)
