@@ -45,7 +45,8 @@ ARROWS = {
     "impl/wire": Arrow(outside=frozenset({"google_crc32c"})),
     "impl/coordinator": Arrow(),
     "impl/log": Arrow(frozenset({"wire"})),
-    "impl/server": Arrow(frozenset({"coordinator", "log", "wire"}), frozenset({"uvloop"})),
+    "impl/transactions": Arrow(),
+    "impl/server": Arrow(frozenset({"coordinator", "log", "transactions", "wire"}), frozenset({"uvloop"})),
     "proofs/proofs": Arrow(frozenset({"spec", "invariants"}), frozenset({"z3"})),
 }
 """SOURCE/PACKAGE → what it may import, itself always. The kit may import everything; nothing imports it."""

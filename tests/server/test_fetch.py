@@ -197,6 +197,6 @@ def test_what_is_deleted_while_a_fetch_waits(start, user):
 
 def test_planted_bug_the_first_batch_has_to_fit(client, monkeypatch):
     read = PartitionLog.read
-    monkeypatch.setattr(PartitionLog, "read", lambda self, offset, most, _: read(self, offset, most, False))
+    monkeypatch.setattr(PartitionLog, "read", lambda self, at, most, _, all_: read(self, at, most, False))
     with pytest.raises(AssertionError):
         test_limits_of_bytes(client)

@@ -113,7 +113,7 @@ class AgainstAList(RuleBasedStateMachine):
                 more = True
                 break
             expected.append(offsets)
-        found, left_over = self.log.read(offset, max_bytes, at_least_one)
+        found, left_over, _ = self.log.read(offset, max_bytes, at_least_one)
         records = [[(each.offset, each.timestamp) for each in decode_batch(data)] for data in found]
         assert (records, left_over) == (expected, more)
 

@@ -175,18 +175,21 @@ class GroupCoordinator(ConsumerGroupCoordinator):
             error = consumer_offsets.txn_commit_error(*about, request, version)
         error = error or self._room_error(request)
         if error != ErrorCode.NONE:
-            plain = OffsetCommit(request.group_id, request.topics)
-            step.reply(parked, OffsetCommitReply.to(plain, lambda _: error))
+            step.reply(parked, request.refused(error))
         else:
             if hosted is None and request.group_id not in self._groups:
                 self._created(request.group_id)
             transactions.txn_offset_commit(step, self._offsets, request, parked, timestamp_ms)
         return step.effects()
 
-    def end_transaction(self, producer_id: int, is_commit: bool) -> Effects:
-        """A transaction has been committed or aborted: its marker is appended."""
+    def end_transaction(self, producer_id: int, is_commit: bool, token: Token | None = None) -> Effects:
+        """A transaction has been committed or aborted: its marker is appended.
+
+        Whoever gives a token is answered, `TransactionEnded`, when the log has answered.
+        """
         step = self._step()
-        transactions.end(step, self._offsets, producer_id, is_commit)
+        parked = None if token is None else ParkedRequest(token, 0)
+        transactions.end(step, self._offsets, producer_id, is_commit, parked)
         return step.effects()
 
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:

@@ -62,6 +62,10 @@ class TxnOffsetCommit:
     member_id: str = ""
     group_instance_id: str | None = None
 
+    def refused(self, error_code: int) -> "OffsetCommitReply":
+        """The answer if every partition gets this error."""
+        return OffsetCommitReply.to(OffsetCommit(self.group_id, self.topics), lambda _: error_code)
+
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitReplyPartition:
@@ -276,4 +280,15 @@ class TransactionMarker:
     is_commit: bool
 
 
-OffsetReply = OffsetCommitReply | OffsetFetchReply | OffsetDeleteReply
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """The answer to who ended a producer's transaction: its offsets count or are forgotten, or an error."""
+
+    error_code: int = ErrorCode.NONE
+
+    def for_version(self, version: int) -> "TransactionEnded":
+        """No request asks for it: it has one form."""
+        return self
+
+
+OffsetReply = OffsetCommitReply | OffsetFetchReply | OffsetDeleteReply | TransactionEnded

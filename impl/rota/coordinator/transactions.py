@@ -9,7 +9,12 @@ from rota.coordinator import offsets
 from rota.coordinator.group import Group, GroupState
 from rota.coordinator.ledger import DeferredEvent, ReplyTo
 from rota.coordinator.messages import ErrorCode
-from rota.coordinator.offset_messages import OffsetCommit, TransactionMarker, TxnOffsetCommit
+from rota.coordinator.offset_messages import (
+    OffsetCommit,
+    TransactionEnded,
+    TransactionMarker,
+    TxnOffsetCommit,
+)
 from rota.coordinator.offset_store import OffsetStore
 from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.step import Step
@@ -49,15 +54,19 @@ def txn_offset_commit(
     offsets.write(step, store, request.group_id, records, parked, reply, request.producer_id)
 
 
-def end(step: Step, store: OffsetStore, producer_id: int, is_commit: bool) -> None:
+def end(
+    step: Step, store: OffsetStore, producer_id: int, is_commit: bool, parked: ParkedRequest | None = None
+) -> None:
     """Write a transaction's marker; its offsets count, or are forgotten, when the log has answered.
 
-    If the log refuses nothing has happened: who ended the transaction tries again.
+    If the log refuses nothing has happened: who ended the transaction, and waits as `parked`, tries again.
     """
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             store.end_transaction(producer_id, is_commit)
+        if parked is not None:
+            reply_to(parked, TransactionEnded(error_code))
 
     entry = DeferredEvent(effect)
     store.deferred.add(entry)

@@ -8,6 +8,8 @@ import socket
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
@@ -28,15 +30,17 @@ from rota.server.intake import Intake
 from rota.server.internal_topics import ensure_offsets
 from rota.server.list_offsets import list_offsets
 from rota.server.one_node import OneNode
-from rota.server.produce import Produce, ProducerIds
+from rota.server.produce import Produce
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
 from rota.server.timers import wall_clock_ms
 from rota.server.topics import Topics
+from rota.server.transactions import Around, TransactionService
 from rota.server.turns import Turns
 from rota.server.unsent import Unsent
 from rota.server.upkeep import Upkeep
+from rota.transactions import CoordinatorConfig as TransactionsConfig
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
@@ -95,6 +99,7 @@ class Server:
         self.groups: GroupService | None = None
         self.cluster: Cluster | None = None
         self.fetches: Fetches | None = None
+        self.transactions: TransactionService | None = None
         self.turns: Turns
         self.intake: Intake
         self.landing = memoryview(bytearray(READ_AT_ONCE))
@@ -163,7 +168,8 @@ class Server:
 
     def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
         """Which part answers which API."""
-        produce = Produce(self.topics, fetches.appended)
+        transactions = self._transactions(groups, fetches)
+        produce = Produce(self.topics, fetches.appended, transactions)
         one = OneNode(self.topics, CLUSTER_ID, cluster.nodes)
         return {
             "AlterConfigs": _answered_in_steps(AlterConfigs(self.topics, incremental=False)),
@@ -182,7 +188,6 @@ class Server:
             "Fetch": fetches,
             "FindCoordinator": cluster.find_coordinators,
             "IncrementalAlterConfigs": _answered_in_steps(AlterConfigs(self.topics, incremental=True)),
-            "InitProducerId": _answered(ProducerIds()),
             "ListConfigResources": _answered(ListConfigResources(self.topics)),
             "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
             "ListPartitionReassignments": _answered(one.list_reassignments),
@@ -190,7 +195,32 @@ class Server:
             "OffsetForLeaderEpoch": _answered_in_steps(OffsetForLeaderEpoch(self.topics)),
             "Produce": produce,
             **groups.handlers,
+            "AddOffsetsToTxn": _answered(transactions.add_offsets),
+            "AddPartitionsToTxn": _answered_in_steps(transactions.add_partitions),
+            "DescribeProducers": _answered_in_steps(transactions.describe_producers),
+            "DescribeTransactions": _answered(transactions.describe),
+            "EndTxn": transactions.end,
+            "InitProducerId": _answered(transactions.init_producer_id),
         }
+
+    def _transactions(self, groups: GroupService, fetches: Fetches) -> TransactionService:
+        """The transaction coordinator, which is asked about offsets of transactions too.
+
+        Producer ids that were given before are in the groups' log: those after a start are above them.
+        """
+        first = 0 if self._data_dir is None else self._hooks.wall_clock()
+        around = Around(
+            self.topics,
+            fetches.appended,
+            self._settings.coordinator.partition_of,
+            groups.end_offsets,
+            self._hooks.wall_clock,
+            partial(next, count(first)),
+        )
+        config = TransactionsConfig(self._settings.transaction_max_timeout_ms)
+        self.transactions = TransactionService(config, around, asyncio.get_running_loop(), self.turns)
+        groups.may_commit = self.transactions.check_commit
+        return self.transactions
 
     async def stop(self) -> None:
         """Accepts nothing more, answers what is in flight, closes every connection.
@@ -210,6 +240,8 @@ class Server:
             # What the log answers may answer requests, or lead to another append.
             await asyncio.wait_for(self.groups.log.drain(), STOP_SECONDS)
         self.fetches.end_all()
+        if self.transactions is not None:
+            self.transactions.stop()
         try:
             self.groups.resign()
         finally:

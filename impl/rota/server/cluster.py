@@ -16,7 +16,7 @@ from uuid import UUID
 
 from rota.server.answers import LongAnswer, slices
 from rota.server.context import RequestContext
-from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
+from rota.server.errors import ErrorCode, Refusal
 from rota.server.features import features
 from rota.server.internal_topics import OFFSETS, ensure_offsets, is_internal
 from rota.server.partition import LEADER_EPOCH
@@ -112,8 +112,7 @@ class Cluster:
         self.coordinator = NODE_ID
 
     def find_coordinators(self, body: Body, context: RequestContext) -> Iterator[None] | None:
-        """FindCoordinator: this broker for groups. For transactions there is none, said with a code that ends
-        a producer's attempts at once; whatever else gets INVALID_REQUEST."""
+        """FindCoordinator: this broker, for groups and for transactions; all else gets INVALID_REQUEST."""
         key_type = body.get("key_type", _GROUP)
         if context.version < 4:
             found = self._coordinator(key_type, body["key"])
@@ -126,10 +125,9 @@ class Cluster:
         if key_type == _GROUP:
             ensure_offsets(self._topics, self._settings)
             return {"key": key, **self._node(self.coordinator)}
-        nowhere = {"key": key, "node_id": -1, "host": "", "port": -1}
         if key_type == _TRANSACTION:
-            error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            return nowhere | {"error_code": error, "error_message": NO_TRANSACTIONS}
+            return {"key": key, **self._node(NODE_ID)}
+        nowhere = {"key": key, "node_id": -1, "host": "", "port": -1}
         return nowhere | {"error_code": ErrorCode.INVALID_REQUEST}
 
     def describe(self, body: Body, context: RequestContext) -> Iterator[None]:

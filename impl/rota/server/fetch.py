@@ -18,6 +18,7 @@ from rota.server.answers import Later, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.fetch_sessions import Opened, Sessions
+from rota.server.list_offsets import READ_COMMITTED
 from rota.server.partition import PartitionLog, check_leader_epoch
 from rota.server.topics import Topics
 from rota.server.turns import Turns
@@ -33,7 +34,6 @@ READ_AT_ONCE = 200
 """How many partitions of a request are looked up, read or put together in one step."""
 
 _TOPIC_IDS_SINCE = 13
-_READ_COMMITTED = 1
 
 Body = Mapping[str, Any]
 
@@ -116,7 +116,7 @@ class _Fetch:
         return _Read(responses, 0 if failed else self.min_bytes - available, size)
 
     def _partition(self, item: _Wanted, limit: int, at_least_one: bool) -> tuple[dict[str, Any], bool]:
-        """An answer, and whether there is more that does not fit."""
+        """An answer, and whether there is more that does not fit, of what may be read."""
         answer: dict[str, Any] = {"partition_index": item.index, "high_watermark": -1, "records": ()}
         answer["aborted_transactions"] = [] if self.read_committed else None
         if item.log is None:
@@ -125,12 +125,14 @@ class _Fetch:
             if self.from_follower:
                 raise Refusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "there is no other replica")
             check_leader_epoch(item.leader_epoch)
-            batches, more = item.log.read(item.offset, limit, at_least_one)
+            found = item.log.read(item.offset, limit, at_least_one, self.read_committed)
         except Refusal as refusal:
             return answer | {"error_code": refusal.error_code}, False
-        end = item.log.log_end
-        answer |= {"high_watermark": end, "last_stable_offset": end, "log_start_offset": item.log.log_start}
-        return answer | {"records": batches}, more
+        answer |= {"high_watermark": item.log.log_end, "last_stable_offset": item.log.last_stable}
+        answer |= {"log_start_offset": item.log.log_start, "records": found.batches}
+        if self.read_committed:
+            answer["aborted_transactions"] = item.log.aborted(item.offset, found.end)
+        return answer, found.more
 
 
 @dataclass(eq=False, slots=True)
@@ -170,7 +172,7 @@ class Fetches:
         self._later = Later(turns or Turns(loop))
         self._parked: Purgatory[RequestContext, _Parked] = Purgatory()
         self._watching: defaultdict[PartitionLog, dict[RequestContext, _Parked]] = defaultdict(dict)
-        self._ends: dict[PartitionLog, int] = {}
+        self._ends: dict[PartitionLog, tuple[int, int]] = {}
 
     def __len__(self) -> int:
         """How many are parked."""
@@ -199,7 +201,7 @@ class Fetches:
         self._parked.park(context, parked)
         for log in logs:
             self._watching[log][context] = parked
-            self._ends.setdefault(log, log.log_end)
+            self._ends.setdefault(log, (log.log_end, log.last_stable))
         context.when_lost(lambda: self._take(context))
 
     def appended(self, log: PartitionLog) -> None:
@@ -207,10 +209,10 @@ class Fetches:
         watching = self._watching.get(log)
         if not watching:
             return
-        since, self._ends[log] = self._ends[log], log.log_end
-        size = log.size_since(since)
+        before, self._ends[log] = self._ends[log], (log.log_end, log.last_stable)
+        sizes = [log.size_between(*ends) for ends in zip(before, self._ends[log], strict=True)]
         for context, parked in tuple(watching.items()):
-            if parked.has_grown(log, size):
+            if parked.has_grown(log, sizes[parked.fetch.read_committed]):
                 self._later.add(self._again(context, parked))
 
     def _again(self, context: RequestContext, parked: _Parked) -> Iterator[None]:
@@ -263,7 +265,7 @@ class Fetches:
             min(body["min_bytes"], max_bytes),
             max_bytes,
             replica_id >= 0,
-            body["isolation_level"] == _READ_COMMITTED,
+            body["isolation_level"] == READ_COMMITTED,
             opened,
         )
 

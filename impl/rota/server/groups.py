@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 from uuid import uuid4
 
 from rota.coordinator import (
@@ -36,9 +36,10 @@ from rota.coordinator import (
     SyncGroupAssignment,
     TimerId,
     Token,
+    TxnOffsetCommit,
 )
 from rota.log.group_replay import StoredGroup
-from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, lists, slices
+from rota.server.answers import AT_ONCE, Later, LongReply, Part, as_body, lists, slices
 from rota.server.consumer_groups import ConsumerGroups
 from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
@@ -47,14 +48,14 @@ from rota.server.log_lines import line
 from rota.server.offset_bodies import (
     Amended,
     AnyTopics,
-    Prepared,
     TopicResolver,
     commit_request,
     delete_request,
     fetch_request,
     subscribed_topics,
+    txn_commit_request,
 )
-from rota.server.offset_parts import Room, is_long, parts_of, parts_of_fetch, whole, whole_fetch
+from rota.server.offset_parts import InParts, Room, parts_of, parts_of_fetch, whole, whole_fetch
 from rota.server.stored_consumers import entries_of_group
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers, wall_clock_ms
@@ -78,10 +79,21 @@ CROWDED_SECONDS = 10
 """How often is cleaned while groups take more than half of the memory that they may."""
 
 Body = Mapping[str, Any]
-Addressee = RequestContext | Amended | Part
-"""What the coordinator has as the token of a request."""
 
-R = TypeVar("R", OffsetCommit, OffsetDelete, OffsetFetch)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """Who has ended a transaction: the token that the coordinator gets."""
+
+    ended: Callable[[int], None]
+
+    def reply(self, body: Body) -> None:
+        """Tells it that the end is in the log, or why not."""
+        self.ended(body["error_code"])
+
+
+Addressee = RequestContext | Amended | Part | Ended
+"""What the coordinator has as the token of a request."""
 
 
 class FirstByName:
@@ -135,6 +147,8 @@ class GroupService:
         self._stopped = False
         self._answers = Later(turns or Turns(loop))
         self._cleaner = Later(turns or Turns(loop))
+        self.may_commit: Callable[[TxnOffsetCommit, int], int] = lambda request, version: 0
+        self._in_parts = InParts(self._do, self._answers)
         self._admin = GroupAdmin(self.core, self._do)
         self._consumers = ConsumerGroups(self.core, self._do)
         self._clean_every = clean_every_ms / 1000
@@ -148,6 +162,7 @@ class GroupService:
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
             "OffsetDelete": self._offset_delete,
+            "TxnOffsetCommit": self._txn_offset_commit,
             "DescribeGroups": self._admin.describe,
             "ListGroups": self._admin.list,
             "DeleteGroups": self._admin.delete,
@@ -156,15 +171,23 @@ class GroupService:
         }
 
     async def load(self, groups: Iterable[StoredGroup]) -> None:
-        """Takes over what the log has; nobody is served before."""
+        """Takes over what the log has; nobody is served before. Transactions that were open are aborted."""
+        open_producers: dict[int, None] = {}
         for count, group in enumerate(groups, 1):
             record = None if group.value is None else group_record(group.value)
             offsets = (offset_record(*each) for each in group.offsets)
             pending = ((producer_id, offset_record(key, value)) for producer_id, key, value in group.pending)
+            open_producers |= dict.fromkeys(producer_id for producer_id, _, _ in group.pending)
             entries = entries_of_group(group.consumer) if group.consumer else None
             self._do(self.core.load(group.group_id, record, offsets, pending, entries))
             if count % GROUPS_AT_ONCE == 0:
                 await asyncio.sleep(0)
+        for producer_id in open_producers:
+            self._do(self.core.end_transaction(producer_id, is_commit=False))
+
+    def end_offsets(self, producer_id: int, is_commit: bool, ended: Callable[[int], None]) -> None:
+        """The end of a producer's transaction goes to the log; `ended` gets the log's answer."""
+        self._do(self.core.end_transaction(producer_id, is_commit, Ended(ended)))
 
     def move(self, groups: Iterable[tuple[str, GroupRecord | None, Iterable[OffsetRecord]]]) -> None:
         """Another broker becomes the coordinator with what the log has: each group's last record, offsets.
@@ -258,6 +281,18 @@ class GroupService:
         prepare = commit_request(body, context.version, self._topics)
         return self._in_parts(body, context, prepare, parts_of, ask, whole)
 
+    def _txn_offset_commit(self, body: Body, context: RequestContext) -> Iterator[None] | None:
+        now_ms, version = self._wall_clock(), context.version
+
+        def ask(part: TxnOffsetCommit, token: Token) -> Effects:
+            if part.group_id and (error := self.may_commit(part, version)):
+                return Effects(((token, part.refused(error)),))
+            return self.core.txn_offset_commit(part, version, token, now_ms)
+
+        self._clean_if_crowded()
+        prepare = txn_commit_request(body, version, self._topics)
+        return self._in_parts(body, context, prepare, parts_of, ask, whole)
+
     def _offset_fetch(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         room = Room()
 
@@ -276,46 +311,6 @@ class GroupService:
 
         prepare = delete_request(body, self._topics)
         return self._in_parts(body, context, prepare, parts_of, ask, whole)
-
-    def _in_parts(
-        self,
-        body: Body,
-        context: RequestContext,
-        prepare: Prepared[R],
-        divide: Callable[[R], Sequence[R]],
-        ask: Callable[[R, Token], Effects],
-        answer: Callable[[R, Amended, Sequence[Body]], Iterator[None]],
-    ) -> Iterator[None] | None:
-        """Asks the coordinator for all parts of a request; `answer` answers with what it said.
-
-        At once, if it is a small one: it has one part. The body is not kept for longer than it is needed.
-        """
-        long = is_long(body)
-
-        def steps() -> Iterator[None]:
-            request, response = yield from prepare
-            token = Amended(context, response)
-            yield
-            parts = divide(request)
-            yield
-            arrived = partial(answer, request, token)
-            if not parts and long:
-                self._answers.add(arrived([{"topics": []}]))
-            elif not parts:
-                token.reply({"topics": []})
-            elif len(parts) == 1 and not long:
-                self._do(ask(parts[0], token))
-            else:
-                gathered = Gathered(len(parts), lambda bodies: self._answers.add(arrived(bodies)))
-                for number, part in enumerate(parts):
-                    self._do(ask(part, gathered.part(number)))
-                    yield
-
-        if long:
-            return steps()
-        for _ in steps():
-            pass
-        return None
 
     def _do(self, effects: Effects) -> None:
         if self._stopped:

@@ -32,6 +32,8 @@ class FrameLimit:
 _KIB, _MIB = 1 << 10, 1 << 20
 
 FRAME_LIMITS: Mapping[str, FrameLimit] = {
+    "AddOffsetsToTxn": FrameLimit(256 * _KIB, 1_000),
+    "AddPartitionsToTxn": FrameLimit(4 * _MIB, 25_000),
     "AlterConfigs": FrameLimit(4 * _MIB, 25_000),
     "AlterPartitionReassignments": FrameLimit(4 * _MIB, 25_000),
     "ApiVersions": FrameLimit(256 * _KIB, 1_000),
@@ -44,6 +46,9 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "DeleteTopics": FrameLimit(4 * _MIB, 25_000),
     "DescribeConfigs": FrameLimit(4 * _MIB, 10_000),
     "DescribeGroups": FrameLimit(4 * _MIB, 10_000),
+    "DescribeProducers": FrameLimit(4 * _MIB, 10_000),
+    "DescribeTransactions": FrameLimit(4 * _MIB, 10_000),
+    "EndTxn": FrameLimit(256 * _KIB, 1_000),
     "DescribeLogDirs": FrameLimit(4 * _MIB, 25_000),
     "DescribeTopicPartitions": FrameLimit(4 * _MIB, 25_000),
     "ElectLeaders": FrameLimit(4 * _MIB, 25_000),
@@ -63,6 +68,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "OffsetForLeaderEpoch": FrameLimit(4 * _MIB, 25_000),
     "Produce": FrameLimit(2**31 - 1, 25_000),
     "SyncGroup": FrameLimit(16 * _MIB, 25_000),
+    "TxnOffsetCommit": FrameLimit(16 * _MIB, 25_000),
 }
 """By API; socket.request.max.bytes bounds all of them. What a server with as many partitions as it may have
 and groups of 10,000 members is asked fits in."""

@@ -1,7 +1,9 @@
 """ListOffsets: where a partition begins and ends, and which offset belongs to a time.
 
-Source: KIP-79, KIP-734, KIP-405, KIP-1005, KIP-1023; upstream's ReplicaManager#fetchOffset, and a running
-Kafka 4.4.0.
+Clients that read what is committed are told nothing of what is not stable yet.
+
+Source: KIP-79, KIP-98, KIP-734, KIP-405, KIP-1005, KIP-1023; upstream's ReplicaManager#fetchOffset, and a
+running Kafka 4.4.0.
 """
 
 from __future__ import annotations
@@ -25,6 +27,11 @@ _SPECIAL: Mapping[int, tuple[int, Callable[[PartitionLog], TimedOffset | Looking
 """What is asked for by a negative timestamp, and the version that brought it: latest, earliest, newest
 timestamp, earliest local, latest tiered, earliest pending upload. Nothing is tiered here."""
 
+_LATEST, _EARLIEST = -1, (-2, -4)
+
+READ_COMMITTED = 1
+"""The isolation level of clients that are not to see what is in no transaction that has been committed."""
+
 Body = Mapping[str, Any]
 
 
@@ -40,13 +47,15 @@ def list_offsets(topics: Topics, body: Body, version: int) -> Generator[None, No
         partitions = []
         for index, item in indexes.items():
             yield
-            partitions.append((yield from _partition(topics, name, item, version, counts[name, index] > 1)))
+            stable = body.get("isolation_level") == READ_COMMITTED and body["replica_id"] < 0
+            asked = name, item, version, counts[name, index] > 1
+            partitions.append((yield from _partition(topics, *asked, stable)))
         found.append({"name": name, "partitions": partitions})
     return {"topics": found}
 
 
 def _partition(
-    topics: Topics, name: str, item: Body, version: int, repeated: bool
+    topics: Topics, name: str, item: Body, version: int, repeated: bool, stable: bool
 ) -> Generator[None, None, dict[str, Any]]:
     answer = {"partition_index": item["partition_index"]}
     try:
@@ -55,6 +64,8 @@ def _partition(
         log = topics.named(name).partition(item["partition_index"])
         check_leader_epoch(item.get("current_leader_epoch", -1))
         found = yield from _offset(log, item["timestamp"], version)
+        if stable and item["timestamp"] not in _EARLIEST and found.offset >= log.last_stable:
+            found = TimedOffset(log.last_stable if item["timestamp"] == _LATEST else -1)
     except Refusal as refusal:
         return answer | {"error_code": refusal.error_code}
     leader_epoch = LEADER_EPOCH if found.offset >= 0 else -1

@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch and OffsetDelete between the wire and the coordinator.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete between the wire and the coordinator.
 
 Here is what a broker does before and after its coordinator: which topics there are, and that the newest
 versions name topics by id. Source: handleOffsetCommitRequest and its like in KafkaApis; the order of the
@@ -22,6 +22,7 @@ from rota.coordinator import (
     OffsetFetch,
     OffsetFetchGroup,
     OffsetFetchTopic,
+    TxnOffsetCommit,
 )
 from rota.server.answers import slices
 from rota.server.context import RequestContext
@@ -31,6 +32,8 @@ from rota.wire.consumer import decode_subscription
 
 BY_ID_SINCE = 10
 """First version of OffsetCommit and OffsetFetch that has ids in place of names."""
+TXN_BY_ID_SINCE = 6
+"""The same of TxnOffsetCommit."""
 BATCHED_SINCE = 8
 """First OffsetFetch version that asks for several groups."""
 
@@ -143,6 +146,35 @@ def commit_request(body: Body, version: int, topics: TopicResolver) -> Prepared[
     coordinator.
     """
     asked = RequestedTopics("topic_id" if version >= BY_ID_SINCE else "name", topics)
+    request = OffsetCommit(
+        group_id=body["group_id"],
+        topics=(yield from _committed(body, asked)),
+        generation_id_or_member_epoch=body["generation_id_or_member_epoch"],
+        member_id=body["member_id"],
+        group_instance_id=body.get("group_instance_id"),
+        retention_time_ms=body.get("retention_time_ms", -1),
+    )
+    return request, asked.response
+
+
+def txn_commit_request(body: Body, version: int, topics: TopicResolver) -> Prepared[TxnOffsetCommit]:
+    """The same of a TxnOffsetCommit."""
+    asked = RequestedTopics("topic_id" if version >= TXN_BY_ID_SINCE else "name", topics)
+    request = TxnOffsetCommit(
+        transactional_id=body["transactional_id"],
+        group_id=body["group_id"],
+        producer_id=body["producer_id"],
+        producer_epoch=body["producer_epoch"],
+        topics=(yield from _committed(body, asked)),
+        generation_id=body.get("generation_id_or_member_epoch", -1),
+        member_id=body.get("member_id", ""),
+        group_instance_id=body.get("group_instance_id"),
+    )
+    return request, asked.response
+
+
+def _committed(body: Body, asked: RequestedTopics) -> Generator[None, None, tuple[OffsetCommitTopic, ...]]:
+    """What is committed of topics that there are; in steps."""
     wanted: list[OffsetCommitTopic] = []
     for some in slices(body["topics"], TOPICS_AT_ONCE):
         known = [asked.existing(topic) for topic in some]
@@ -152,15 +184,7 @@ def commit_request(body: Body, version: int, topics: TopicResolver) -> Prepared[
             if there
         ]
         yield
-    request = OffsetCommit(
-        group_id=body["group_id"],
-        topics=tuple(wanted),
-        generation_id_or_member_epoch=body["generation_id_or_member_epoch"],
-        member_id=body["member_id"],
-        group_instance_id=body.get("group_instance_id"),
-        retention_time_ms=body.get("retention_time_ms", -1),
-    )
-    return request, asked.response
+    return tuple(wanted)
 
 
 def _look_up(topics: TopicResolver, key: str | UUID) -> tuple[str, int, ErrorCode]:

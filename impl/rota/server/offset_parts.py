@@ -1,13 +1,14 @@
-"""OffsetCommit, OffsetFetch and OffsetDelete of many partitions: so many at a time, others in between.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete of many partitions: so many at a time.
 
 The coordinator gets parts of the request, of the same topics in the same order, and the answer is put
-together from the answers to these.
+together from the answers to these; others have their turns in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from rota.coordinator import (
@@ -22,10 +23,12 @@ from rota.coordinator import (
     OffsetFetchReplyGroup,
     OffsetFetchTopic,
     Token,
+    TxnOffsetCommit,
 )
-from rota.server.answers import AT_ONCE, MAX_BYTES, sent_in_steps, slices
+from rota.server.answers import AT_ONCE, MAX_BYTES, Gathered, Later, sent_in_steps, slices
+from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode
-from rota.server.offset_bodies import BATCHED_SINCE, TOPICS_AT_ONCE, Amended
+from rota.server.offset_bodies import BATCHED_SINCE, TOPICS_AT_ONCE, Amended, Prepared
 
 FIRST_BYTES = 24 << 20
 """What the first group of an answer may have, if it is more than MAX_BYTES: all that a group may store."""
@@ -42,7 +45,56 @@ PARTITION_BYTES = 64
 Body = Mapping[str, Any]
 AnyTopic = OffsetCommitTopic | OffsetDeleteTopic | OffsetFetchTopic
 Topic = TypeVar("Topic", bound=AnyTopic)
-Request = TypeVar("Request", OffsetCommit, OffsetDelete)
+Request = TypeVar("Request", OffsetCommit, TxnOffsetCommit, OffsetDelete)
+R = TypeVar("R", OffsetCommit, TxnOffsetCommit, OffsetDelete, OffsetFetch)
+
+
+@dataclass(frozen=True, slots=True)
+class InParts:
+    """Asks the coordinator for requests in parts; `do` carries out its steps, `later` answers in steps."""
+
+    do: Callable[[Effects], None]
+    later: Later
+
+    def __call__(
+        self,
+        body: Body,
+        context: RequestContext,
+        prepare: Prepared[R],
+        divide: Callable[[R], Sequence[R]],
+        ask: Callable[[R, Token], Effects],
+        answer: Callable[[R, Amended, Sequence[Body]], Iterator[None]],
+    ) -> Iterator[None] | None:
+        """Asks the coordinator for all parts of a request; `answer` answers with what it said.
+
+        At once, if it is a small one: it has one part. The body is not kept for longer than it is needed.
+        """
+        long = is_long(body)
+
+        def steps() -> Iterator[None]:
+            request, response = yield from prepare
+            token = Amended(context, response)
+            yield
+            parts = divide(request)
+            yield
+            arrived = partial(answer, request, token)
+            if not parts and long:
+                self.later.add(arrived([{"topics": []}]))
+            elif not parts:
+                token.reply({"topics": []})
+            elif len(parts) == 1 and not long:
+                self.do(ask(parts[0], token))
+            else:
+                gathered = Gathered(len(parts), lambda bodies: self.later.add(arrived(bodies)))
+                for number, part in enumerate(parts):
+                    self.do(ask(part, gathered.part(number)))
+                    yield
+
+        if long:
+            return steps()
+        for _ in steps():
+            pass
+        return None
 
 
 def is_long(body: Body) -> bool:
@@ -57,13 +109,15 @@ def is_long(body: Body) -> bool:
 
 def parts_of(request: Request) -> list[Request]:
     """The request in parts; itself if it is small. A commit of nothing has none."""
-    if isinstance(request, OffsetCommit) and not request.topics:
+    if not isinstance(request, OffsetDelete) and not request.topics:
         return []
     divided = cast(Any, _divided(cast(tuple[AnyTopic, ...], request.topics)))
     return [replace(request, topics=topics) for topics in divided] if len(divided) > 1 else [request]
 
 
-def whole(request: OffsetCommit | OffsetDelete, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
+def whole(
+    request: OffsetCommit | TxnOffsetCommit | OffsetDelete, token: Amended, bodies: Sequence[Body]
+) -> Iterator[None]:
     """Answers a request from the answers to its parts, or with the first that is an error for the whole."""
     yield  # what the coordinator did for the last part took long enough
     body = next((body for body in bodies if body.get("error_code")), None)

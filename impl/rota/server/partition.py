@@ -1,7 +1,7 @@
 """A partition's log in memory: record batches as they came, with offsets. Its end is its high watermark.
 
-There is one replica, so whatever is appended is committed at once, and no transactions, so the last stable
-offset is the high watermark too.
+There is one replica, so whatever is appended is committed at once. Where transactions are open the last
+stable offset is that of the first record of any of them, else it is the high watermark.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import NamedTuple
 
+from rota.log.group_records import EndOfTransaction, encode_marker
 from rota.server.errors import ErrorCode, Refusal
-from rota.server.producers import Producers
+from rota.server.producers import AbortedTransaction, Producers
 from rota.server.timers import wall_clock_ms
 from rota.server.topic_configs import LogConfig
 from rota.wire.record_scan import READABLE, first_since
-from rota.wire.records import BatchInfo, rebased, split
+from rota.wire.records import BatchInfo, Record, encode_batch, rebased, split
 from rota.wire.rewritten import stamped
 
 log = logging.getLogger(__name__)
@@ -94,6 +96,14 @@ class Batch:
     horizon: int | None = None
 
 
+class Found(NamedTuple):
+    """What a read brings: whole batches, whether one more did not fit, and the offset behind them."""
+
+    batches: tuple[bytes, ...]
+    more: bool
+    end: int
+
+
 class PartitionLog:
     """One partition. `log_start` is the first offset that can be read, `log_end` the next one to be given.
 
@@ -124,11 +134,26 @@ class PartitionLog:
         self._batches: list[Batch] = []
         self._last_offsets: list[int] = []
 
+    @property
+    def last_stable(self) -> int:
+        """The offset before which nothing is part of an open transaction."""
+        first = self.producers.first_unstable
+        return self.log_end if first is None else max(first, self.log_start)
+
+    def is_open(self, info: BatchInfo) -> bool:
+        """Whether a batch goes on with a transaction whose records are here.
+
+        Errors: Refusal with INVALID_PRODUCER_EPOCH if somebody has taken the producer's place.
+        """
+        self.producers.check_epoch(info)
+        return self.producers.is_open(info.producer_id, info.producer_epoch)
+
     def append(self, info: BatchInfo, batch: bytes) -> Appended:
         """Gives the batch the next offsets. One that its producer has sent before stays where it is.
 
-        Errors: Refusal with INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, or POLICY_VIOLATION if it
-        is more than the server's memory, or UNKNOWN_TOPIC_OR_PARTITION if its topic has been deleted.
+        Errors: Refusal with INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE, or
+        POLICY_VIOLATION if it is more than the server's memory, or UNKNOWN_TOPIC_OR_PARTITION if its topic
+        has been deleted.
         """
         if self.is_gone:
             raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic has been deleted")
@@ -137,21 +162,15 @@ class PartitionLog:
             if before is not None:
                 return Appended(before.base_offset, before.max_timestamp)
             self.producers.check(info)
-        size = len(batch) + OVERHEAD
-        self._make_room(size)
+        self._make_room(len(batch) + OVERHEAD)
         base_offset = self.log_end
         if info.producer_id >= 0:
             self.producers.appended(info, base_offset)
-        self.log_end += info.last_offset - info.base_offset + 1
-        data = rebased(batch, base_offset, LEADER_EPOCH)
         newest, append_time = info.max_timestamp, -1
         if self.config.is_append_time:
             newest = append_time = self.clock()
-            data = stamped(data, append_time)
-        self._roll(base_offset, newest, len(data))
-        self._batches.append(Batch(base_offset, newest, info.producer_id, data))
-        self._last_offsets.append(self.log_end - 1)
-        self._count(size)
+            batch = stamped(batch, append_time)
+        self._put(info.last_offset - info.base_offset + 1, newest, info.producer_id, batch)
         return Appended(base_offset, append_time)
 
     def _roll(self, base_offset: int, timestamp: int, size: int) -> None:
@@ -162,24 +181,53 @@ class PartitionLog:
             self.active_start, self._active_bytes, self._active_since = base_offset, 0, timestamp
         self._active_bytes += size
 
-    def read(self, offset: int, max_bytes: int, at_least_one: bool) -> tuple[tuple[bytes, ...], bool]:
+    def end_transaction(self, producer_id: int, producer_epoch: int, is_commit: bool, now_ms: int) -> None:
+        """Appends the marker of a transaction."""
+        if self.is_gone:
+            return
+        key, value = encode_marker(EndOfTransaction(is_commit, 0))
+        marker = encode_batch(
+            [Record(0, now_ms, key, value)],
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=True,
+            is_control=True,
+        )
+        self._make_room(len(marker) + OVERHEAD)
+        self.producers.ended(producer_id, producer_epoch, is_commit, self.log_end, now_ms)
+        self._put(1, now_ms, producer_id, marker)
+
+    def read(self, offset: int, max_bytes: int, at_least_one: bool, stable: bool = False) -> Found:
         """Whole batches from the one with that offset on, as many as fit, or the first one nevertheless.
 
-        Also says whether one more was there that did not fit. Errors: Refusal with OFFSET_OUT_OF_RANGE.
+        stable: none that are not before the last stable offset. Errors: Refusal with OFFSET_OUT_OF_RANGE.
         """
         if not self.log_start <= offset <= self.log_end:
             text = f"offset {offset} is not within {self.log_start} to {self.log_end}"
             raise Refusal(ErrorCode.OFFSET_OUT_OF_RANGE, text)
         found: list[bytes] = []
         more = False
+        end = offset
+        stops = self.last_stable if stable else self.log_end
         for index in range(bisect_left(self._last_offsets, offset), len(self._batches)):
             data = self._batches[index].data
+            if self._batches[index].base_offset >= stops:
+                break
             max_bytes -= len(data)
             if max_bytes < 0 and not (at_least_one and not found):
                 more = True
                 break
             found.append(data)
-        return tuple(found), more
+            end = self._last_offsets[index] + 1
+        return Found(tuple(found), more, end)
+
+    def aborted(self, offset: int, end: int) -> list[dict[str, int]]:
+        """The aborted transactions with records from an offset on and before `end`, as Fetch tells them."""
+        return [
+            {"producer_id": each.producer_id, "first_offset": each.first_offset}
+            for each in self._aborted_since(offset)
+            if each.first_offset < end
+        ]
 
     def clear(self) -> None:
         """Its topic is deleted: nothing is in it any more, and nothing will be."""
@@ -226,10 +274,11 @@ class PartitionLog:
             count += 1
         self._drop(count)
 
-    def size_since(self, offset: int) -> int:
-        """How many bytes the batches have that were appended at that offset and behind it."""
+    def size_between(self, offset: int, end: int) -> int:
+        """How many bytes the batches have from that offset on up to the end, which is one of a batch."""
         first = bisect_left(self._last_offsets, offset)
-        return sum(len(batch.data) for batch in self._batches[first:])
+        last = bisect_left(self._last_offsets, end)
+        return sum(len(batch.data) for batch in self._batches[first:last])
 
     def offset_of_time(self, timestamp: int) -> Looking:
         """The first record that is not older than `timestamp` (milliseconds)."""
@@ -261,6 +310,21 @@ class PartitionLog:
             self.producers.deleted(batch.producer_id, last_offset)
         del self._batches[:count], self._last_offsets[:count]
         self._count(-freed)
+        if count:
+            self.producers.begins_at(self.log_start)
+
+    def _put(self, records: int, max_timestamp: int, producer_id: int, batch: bytes) -> None:
+        """Gives a batch of so many records the next offsets."""
+        data = rebased(batch, self.log_end, LEADER_EPOCH)
+        self._roll(self.log_end, max_timestamp, len(data))
+        self._batches.append(Batch(self.log_end, max_timestamp, producer_id, data))
+        self.log_end += records
+        self._last_offsets.append(self.log_end - 1)
+        self._count(len(batch) + OVERHEAD)
+
+    def _aborted_since(self, offset: int) -> list[AbortedTransaction]:
+        aborted = self.producers.aborted
+        return aborted[bisect_left(aborted, offset, key=attrgetter("last_offset")) :]
 
     def _count(self, size: int) -> None:
         self.held += size

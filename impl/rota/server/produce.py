@@ -1,19 +1,22 @@
-"""Produce: one record batch a partition, checked and appended. InitProducerId: a producer's number.
+"""Produce: one record batch a partition, checked and appended.
 
-Source: KIP-98, KIP-467, KIP-516; upstream's KafkaApis#handleProduceRequest and LogValidator, and a running
-Kafka 4.4.0.
+A batch of a transaction needs its partition to be in it. Up to version 11 the producer has said so before
+(AddPartitionsToTxn); from version 12 on it is said by the batch itself.
+
+Source: KIP-98, KIP-467, KIP-516, KIP-890; upstream's KafkaApis#handleProduceRequest, LogValidator and
+ReplicaManager#maybeSendPartitionsToTransactionCoordinator, and a running Kafka 4.4.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from itertools import count, islice
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
 from rota.server.context import RequestContext
-from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
+from rota.server.errors import ErrorCode, Refusal
 from rota.server.internal_topics import check_writable
-from rota.server.partition import Appended, PartitionLog
+from rota.server.partition import PartitionLog
 from rota.server.topics import Topic, Topics
 from rota.wire.record_scan import READABLE, check_records
 from rota.wire.records import BatchInfo, CrcError, RecordsError, split
@@ -26,11 +29,23 @@ _OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
 Body = Mapping[str, Any]
 
 
+class Transactions(Protocol):
+    """What is asked whether a batch may be in a transaction."""
+
+    def check_batch(
+        self, transactional_id: str, info: BatchInfo, partition: tuple[str, int], version: int
+    ) -> None:
+        """Whether the partition is in the producer's transaction. Errors: Refusal."""
+
+
 class Produce:
     """The handler; `appended` is called for every log that has grown, after all of a request is appended."""
 
-    def __init__(self, topics: Topics, appended: Callable[[PartitionLog], object]) -> None:
+    def __init__(
+        self, topics: Topics, appended: Callable[[PartitionLog], object], transactions: Transactions
+    ) -> None:
         self._topics = topics
+        self._transactions = transactions
         self._appended = appended
 
     def __call__(self, body: Body, context: RequestContext) -> Iterator[None]:
@@ -61,7 +76,10 @@ class Produce:
                 log = topic.partition(item["index"])
                 _check_request(body)
                 check_writable(topic.name)
-                appended = yield from self._append(log, item["records"], version)
+                info, batch = yield from _checked(log, item["records"], version)
+                if info.is_transactional:
+                    self._check_transaction(body, info, log, (topic.name, item["index"]), version)
+                appended = log.append(info, batch)
                 answer |= {"log_start_offset": log.log_start, "base_offset": appended.base_offset}
                 answer |= {"log_append_time_ms": appended.log_append_time_ms}
                 grown.append(log)
@@ -82,25 +100,37 @@ class Produce:
             return self._topics.identified(entry["topic_id"])
         return self._topics.named(entry["name"])
 
-    def _append(
-        self, log: PartitionLog, records: bytes | memoryview | None, version: int
-    ) -> Generator[None, None, Appended]:
-        if records is not None and len(records) > log.config.max_message_bytes:
-            text = f"{len(records)} bytes are more than max.message.bytes, {log.config.max_message_bytes}"
-            raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
-        info, batch = _only_batch(bytes(records or b""))
-        if info.compression == "zstd" and version < _ZSTD_SINCE:
-            text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
-            raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
-        yield from _check_batch(info, batch, log)
-        return log.append(info, batch)
+    def _check_transaction(
+        self, body: Body, info: BatchInfo, log: PartitionLog, partition: tuple[str, int], version: int
+    ) -> None:
+        """Whether a batch is in a transaction as it says, which is not asked again for the next ones."""
+        if body["transactional_id"] is None:
+            text = "records of a transaction need a transactional id in the request"
+            raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
+        if info.producer_id < 0:
+            raise Refusal(ErrorCode.INVALID_RECORD, "records of a transaction without a producer id")
+        if not log.is_open(info):
+            self._transactions.check_batch(body["transactional_id"], info, partition, version)
+
+
+def _checked(
+    log: PartitionLog, records: bytes | memoryview | None, version: int
+) -> Generator[None, None, tuple[BatchInfo, bytes]]:
+    """The batch in a records field, and its header. Errors: Refusal."""
+    if records is not None and len(records) > log.config.max_message_bytes:
+        text = f"{len(records)} bytes are more than max.message.bytes, {log.config.max_message_bytes}"
+        raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
+    info, batch = _only_batch(bytes(records or b""))
+    if info.compression == "zstd" and version < _ZSTD_SINCE:
+        text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
+        raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
+    yield from _check_batch(info, batch, log)
+    return info, batch
 
 
 def _check_request(body: Body) -> None:
     if body["acks"] not in (-1, 0, 1):
         raise Refusal(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {body['acks']}; give -1, 0 or 1")
-    if body["transactional_id"] is not None:
-        raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
 
 
 def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
@@ -120,8 +150,6 @@ def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
 
 def _check_batch(info: BatchInfo, batch: bytes, log: PartitionLog) -> Iterator[None]:
     """Whether a producer may send it to that log. Errors: Refusal."""
-    if info.is_transactional:
-        raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
     wrong = ""
     if info.is_control:
         wrong = "only brokers write control batches"
@@ -156,19 +184,3 @@ def _check_times(info: BatchInfo, log: PartitionLog) -> None:
             f"timestamps from {info.base_timestamp} to {info.max_timestamp} are not within [{first}, {last}]"
         )
         raise Refusal(ErrorCode.INVALID_TIMESTAMP, text)
-
-
-class ProducerIds:
-    """InitProducerId: every idempotent producer gets a number of its own, with epoch 0."""
-
-    def __init__(self) -> None:
-        self._next = count()
-
-    def __call__(self, body: Body, version: int) -> dict[str, Any]:
-        """Transactional producers are refused with a code that ends their attempts at once."""
-        if body["transactional_id"] is None:
-            return {"producer_id": next(self._next), "producer_epoch": 0}
-        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        if not body["transactional_id"]:
-            error = ErrorCode.INVALID_REQUEST
-        return {"error_code": error, "producer_id": -1, "producer_epoch": -1}

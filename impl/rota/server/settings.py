@@ -89,6 +89,7 @@ class Settings:
     queued_max_request_bytes: int = 128 << 20
     records_max_bytes: int = 512 << 20
     socket_request_max_bytes: int = 104_857_600
+    transaction_max_timeout_ms: int = 900_000
 
     def text_of(self, name: str) -> str:
         """A setting by Kafka's name, as Kafka writes its value."""
@@ -197,6 +198,7 @@ KNOWN: Mapping[str, Kind] = {
     "queued.max.request.bytes": _integer(-1),
     "records.max.bytes": _integer(0, _LONG_MAX),
     "socket.request.max.bytes": _integer(1),
+    "transaction.max.timeout.ms": _integer(1),
 }
 """Kafka's name of each setting, and how its value is read."""
 
