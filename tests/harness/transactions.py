@@ -81,6 +81,11 @@ class Stage:
     def named(self, name: str) -> str:
         return f"{name}-{self._suffix}" if name else ""
 
+    def is_coordinated(self, name: str) -> bool:
+        """Whether the broker coordinates this id: asked who does, it makes the topic of transactions."""
+        self.ask("FindCoordinator", 4, key_type=1, coordinator_keys=[self.named(name)])
+        return self.described(name) not in NOT_READY
+
     # ---- requests; each gives what was answered
 
     def init(
@@ -412,6 +417,7 @@ def played(dialogue: Callable[[Stage], None], address: str) -> str:
     """The text of a dialogue."""
     stage = Stage(address)
     try:
+        stage.until(lambda: stage.is_coordinated("x"))
         dialogue(stage)
     finally:
         stage.close()
