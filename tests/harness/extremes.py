@@ -116,7 +116,7 @@ def usual(fields: tuple[Field, ...], version: int, topic_id: UUID) -> dict[str, 
         body[each.name] = [value] if each.array else value
     if "node_id" in body:
         body |= {"cluster_id": None, "node_id": -1}
-    if "transactional_id" in body:
+    if any(each.name == "transactional_id" and version in each.nullable for each in fields):
         body["transactional_id"] = None
     return body
 

@@ -73,10 +73,12 @@ class KafkaOnDisk:
             self._process = None
 
 
-def ask(address: str, name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+def ask(
+    address: str, name: str, version: int, body: Mapping[str, Any], client_id: str = "asker"
+) -> dict[str, Any]:
     """One request on a connection of its own, and the body of its response; again while groups are loaded."""
     deadline = time.monotonic() + 20
-    while LOADING in set(_error_codes(found := _asked(address, name, version, body))):
+    while LOADING in set(_error_codes(found := _asked(address, name, version, body, client_id))):
         assert time.monotonic() < deadline, "it goes on loading"
         time.sleep(0.2)
     return found
@@ -91,10 +93,10 @@ def _error_codes(value: Any) -> Iterator[int]:
             yield from _error_codes(each)
 
 
-def _asked(address: str, name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+def _asked(address: str, name: str, version: int, body: Mapping[str, Any], client_id: str) -> dict[str, Any]:
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
-        connection.sendall(frame(encode_request(name, version, body, 1, "asker")))
+        connection.sendall(frame(encode_request(name, version, body, 1, client_id)))
         size = int.from_bytes(_received(connection, 4), "big")
         return decode_response(name, version, _received(connection, size)).body
 

@@ -43,11 +43,11 @@ class Stage:
             pass
 
     def records(self):
-        batches, _ = self.log.read(self.log.log_start, 10**9, True)
+        batches = self.log.read(self.log.log_start, 10**9, True).batches
         return [(each.offset, each.key, each.value) for data in batches for each in decode_batch(data)]
 
     def held(self):
-        batches, _ = self.log.read(self.log.log_start, 10**9, True)
+        batches = self.log.read(self.log.log_start, 10**9, True).batches
         return sum(len(data) + OVERHEAD for data in batches)
 
 
@@ -112,7 +112,7 @@ def test_tombstones_go_when_their_time_is_over():
     assert len(stage.records()) == 3
     stage.compact(after=1)
     assert stage.records() == [(2, b"b", b"1"), (3, b"c", b"1")]
-    assert [stage.log.read(offset, 10**6, True)[0] != () for offset in (0, 1, 2, 3, 4)] == [True] * 4 + [
+    assert [stage.log.read(offset, 10**6, True).batches != () for offset in (0, 1, 2, 3, 4)] == [True] * 4 + [
         False
     ]
 
@@ -145,7 +145,7 @@ def test_a_producers_last_batch_stays_empty_so_that_it_is_known():
     stage.append((b"z", b"2"))
     stage.compact()
     assert [offset for offset, *_ in stage.records()] == [1, 2]
-    info, _ = next(split(stage.log.read(0, 1, True)[0][0]))
+    info, _ = next(split(stage.log.read(0, 1, True).batches[0]))
     assert (info.base_offset, info.last_offset, info.count, info.producer_id) == (0, 0, 0, 7)
     again = encode_batch([Record(0, 1, b"a", b"1")], producer_id=7, producer_epoch=0, base_sequence=0)
     assert stage.log.append(*next(split(again))).base_offset == 0
@@ -181,7 +181,7 @@ def test_damaged_records_of_another_compression_stay():
     stage.log.append(*next(split(data)))
     stage.append((b"z", b"2"))
     stage.compact()
-    batches, _ = stage.log.read(0, 10**6, True)
+    batches = stage.log.read(0, 10**6, True).batches
     assert len(batches) == 3
 
 

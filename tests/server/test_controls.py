@@ -212,12 +212,15 @@ ASKED = {
     "DescribeTopicPartitions": {"topics": [{"name": "t"}]},
     "ElectLeaders": {"topic_partitions": [{"topic": "t", "partitions": [0]}]},
     "OffsetForLeaderEpoch": {"topics": [{"topic": "t", "partitions": [{"partition": 0}]}]},
+    "AddPartitionsToTxn": {"v3_and_below_topics": [{"name": "t", "partitions": [0]}]},
     "ConsumerGroupDescribe": {"group_ids": ["g"]},
     "CreatePartitions": {"topics": [{"name": "t", "count": 2}]},
     "CreateTopics": {"topics": [{"name": "t", "num_partitions": 1, "replication_factor": 1}]},
     "DeleteGroups": {"groups_names": ["g"]},
     "DeleteTopics": {"topic_names": ["t"], "topics": [{"name": "t"}]},
     "DescribeGroups": {"groups": ["g"]},
+    "DescribeProducers": {"topics": [{"name": "t", "partition_indexes": [0]}]},
+    "DescribeTransactions": {"transactional_ids": ["x"]},
     "Fetch": {"topics": [{"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0}]}]},
     "FindCoordinator": {"key": "g", "coordinator_keys": ["g"]},
     "ListOffsets": {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "timestamp": -1}]}]},
@@ -231,6 +234,9 @@ ASKED = {
         "groups": [{"group_id": "g", "topics": [{"name": "t", "partition_indexes": [0]}]}],
     },
     "Produce": {"topic_data": [{"name": "t", "partition_data": [{"index": 0, "records": None}]}]},
+    "TxnOffsetCommit": {
+        "topics": [{"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 1}]}]
+    },
 }
 """What is asked of an API so that its answer has room for an error."""
 
@@ -238,7 +244,7 @@ ASKED = {
 def codes(body):
     """All error codes in a response."""
     if isinstance(body, dict):
-        own = [body["error_code"]] if "error_code" in body else []
+        own = [code for name, code in body.items() if name.endswith("error_code")]
         return own + [code for value in body.values() for code in codes(value)]
     return [code for each in body for code in codes(each)] if isinstance(body, list) else []
 

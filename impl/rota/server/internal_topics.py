@@ -14,6 +14,9 @@ from rota.server.topics import Topics
 
 OFFSETS = "__consumer_offsets"
 
+_ADMIN = "__admin_client"
+"""Who may append to a broker's own topics, by its client id (upstream's AdminUtils#ADMIN_CLIENT_ID)."""
+
 _INTERNAL = frozenset({OFFSETS, "__transaction_state", "__share_group_state"})
 
 
@@ -22,9 +25,12 @@ def is_internal(name: str) -> bool:
     return name in _INTERNAL
 
 
-def check_writable(name: str) -> None:
-    """Whether clients may append to a topic, and delete what is in it. Errors: Refusal."""
-    if is_internal(name):
+def check_writable(name: str, client_id: str | None = None) -> None:
+    """Whether clients may append to a topic and delete what is in it; who appends gives its id.
+
+    Errors: Refusal.
+    """
+    if is_internal(name) and client_id != _ADMIN:
         raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, None)
 
 

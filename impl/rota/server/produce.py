@@ -53,7 +53,7 @@ class Produce:
         grown: list[PartitionLog] = []
         responses = []
         for entry in body["topic_data"]:
-            responses.append((yield from self._topic(entry, body, context.version, grown)))
+            responses.append((yield from self._topic(entry, body, context, grown)))
             yield
         errors = {item.get("error_code") for entry in responses for item in entry["partition_responses"]}
         if body["acks"] != 0:
@@ -66,16 +66,16 @@ class Produce:
             self._appended(log)
 
     def _topic(
-        self, entry: Body, body: Body, version: int, grown: list[PartitionLog]
+        self, entry: Body, body: Body, context: RequestContext, grown: list[PartitionLog]
     ) -> Generator[None, None, dict[str, Any]]:
-        answers = []
+        answers, version = [], context.version
         for item in entry["partition_data"]:
             answer = {"index": item["index"]}
             try:
                 topic = self._found(entry, version)
                 log = topic.partition(item["index"])
                 _check_request(body)
-                check_writable(topic.name)
+                check_writable(topic.name, context.client_id)
                 info, batch = yield from _checked(log, item["records"], version)
                 if info.is_transactional:
                     self._check_transaction(body, info, log, (topic.name, item["index"]), version)

@@ -33,6 +33,7 @@ _BY_PARTITION = {
         ("topics", "partitions", "partition"), ("topics", "partitions", "partition")
     ),
     "OffsetCommit": _Partitions(_ALIKE, _ALIKE),
+    "TxnOffsetCommit": _Partitions(_ALIKE, _ALIKE),
     "Produce": _Partitions(
         ("topic_data", "partition_data", "index"), ("responses", "partition_responses", "index")
     ),
@@ -71,6 +72,18 @@ def refused(name: str, version: int, body: Body, error_code: int) -> dict[str, A
     if name in _BY_RESOURCE:
         told = [{**_resource(each), "error_code": error_code} for each in body["resources"]]
         return {_BY_RESOURCE[name]: told}
+    if name == "AddPartitionsToTxn":
+        return _additions(version, body, error_code)
+    if name == "DescribeProducers":
+        topics = (
+            {"name": topic["name"], "partitions": [{"partition_index": index, "error_code": error_code}]}
+            for topic in body["topics"]
+            for index in topic["partition_indexes"]
+        )
+        return {"topics": [*topics]}
+    if name == "DescribeTransactions":
+        ids = body["transactional_ids"]
+        return {"transaction_states": [{"transactional_id": each, "error_code": error_code} for each in ids]}
     if name == "ElectLeaders":
         return _elections(version, body, error_code)
     if name == "DescribeLogDirs":
@@ -123,6 +136,27 @@ def _offset_fetch(version: int, body: Body, error_code: int) -> dict[str, Any]:
         for topic in body["topics"]
     ]
     return {"topics": topics}
+
+
+_BY_TRANSACTION_SINCE = 4
+"""First AddPartitionsToTxn version with several transactions, and an error of the whole request."""
+
+
+def _additions(version: int, body: Body, error_code: int) -> dict[str, Any]:
+    """An error for each partition; from version 4 on for the whole."""
+    if version >= _BY_TRANSACTION_SINCE:
+        return {"error_code": error_code}
+    topics = [
+        {
+            "name": topic["name"],
+            "results_by_partition": [
+                {"partition_index": index, "partition_error_code": error_code}
+                for index in topic["partitions"]
+            ],
+        }
+        for topic in body["v3_and_below_topics"]
+    ]
+    return {"results_by_topic_v3_and_below": topics}
 
 
 def _elections(version: int, body: Body, error_code: int) -> dict[str, Any]:
