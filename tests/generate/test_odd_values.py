@@ -39,7 +39,7 @@ from rota.spec.profiles import KAFKA_3
 @pytest.fixture(scope="module")
 def requests():
     """All that 300 plans ask."""
-    plans = islice(Planner(5, TERMS, ROTA).plans(), 300)
+    plans = islice(Planner(4, TERMS, ROTA).plans(), 300)
     return [step.request for plan in plans for step in plan.steps if isinstance(step, Ask)]
 
 
