@@ -38,7 +38,7 @@ SECTIONS = {
         "--command-config",
     ),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
-    "How to play": ("--seed", "--seconds", "--groups", "--timeout", "--slow"),
+    "How to play": ("--seed", "--seconds", "--groups", "--protocol", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
     "What there is to play": ("--list", "--show"),
 }
