@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rota.conformance.cases.restart_groups import LOAD, lasting
-from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply
+from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import KILLED, after
 from rota.conformance.dialogues.script import Level
+from rota.conformance.families.scene import rebalances
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import (
     FormedGroup,
@@ -34,23 +35,12 @@ def expect_next_generation(d: Dialogue, formed: FormedGroup, generation: int) ->
     """Two members join again, and are in a generation of this number with the leader that they had."""
     (follower,) = formed.followers
     joining = formed.leader.send_join()
-    d.expect(heartbeats_until_error(follower), error="REBALANCE_IN_PROGRESS")
+    rebalances(d, follower)
     d.expect(follower.join(), error="NONE", generation_id=generation, leader=formed.leader.member_id)
     reply = joining.answer()
     d.expect(reply, error="NONE", generation_id=generation, leader=formed.leader.member_id)
     ids = {member.member_id for member in formed.everyone}
     d.require(reply.member_ids == ids, "both in the leader's list", f"{len(reply.member_ids)} members")
-
-
-def heartbeats_until_error(member: Member) -> Reply:
-    """The first answer that is no NONE, since others' requests may be on their way; else the last."""
-    reply = member.heartbeat()
-    for _ in range(5):
-        if reply.error != "NONE":
-            break
-        member.dialogue.wait(0.1)
-        reply = member.heartbeat()
-    return reply
 
 
 @after(

@@ -65,10 +65,8 @@ def heartbeats_prolong_nothing(d: Dialogue) -> None:
     stable(d, absent)
     joining = newcomer.enter()
     began = d.transcript.elapsed()
-    reply = None
-    while reply is None and d.transcript.elapsed() - began < _SHORT / 1000 + _LATE:
+    while (reply := joining.poll(0.4)) is None and d.transcript.elapsed() - began < _SHORT / 1000 + _LATE:
         absent.heartbeat()
-        reply = joining.poll(0.4)
     d.expect(reply or joining.answer(0.1), error="NONE", leader=newcomer.member_id)
 
 
