@@ -75,12 +75,13 @@ def refused(name: str, version: int, body: Body, error_code: int) -> dict[str, A
     if name == "AddPartitionsToTxn":
         return _additions(version, body, error_code)
     if name == "DescribeProducers":
-        topics = (
-            {"name": topic["name"], "partitions": [{"partition_index": index, "error_code": error_code}]}
-            for topic in body["topics"]
-            for index in topic["partition_indexes"]
-        )
-        return {"topics": [*topics]}
+        return {
+            "topics": [
+                {"name": topic["name"], "partitions": [{"partition_index": index, "error_code": error_code}]}
+                for topic in body["topics"]
+                for index in topic["partition_indexes"]
+            ]
+        }
     if name == "DescribeTransactions":
         ids = body["transactional_ids"]
         return {"transaction_states": [{"transactional_id": each, "error_code": error_code} for each in ids]}

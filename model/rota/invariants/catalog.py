@@ -67,7 +67,17 @@ _BEYOND = (
     (
         WITH_HANDSHAKE,
         "no id is handed out before a client joins",
-        ("join.pending-are-no-members", "client.given-id-is-used", "weakness.unused-id-holds-up"),
+        (
+            "join.pending-are-no-members",
+            "client.given-id-is-used",
+            "timers.id-kept-as-asked",
+            "weakness.unused-id-holds-up",
+        ),
+    ),
+    (
+        tuple(name for name, profile in PROFILES.items() if profile.new_member_timer),
+        "a new member has no timer of its own",
+        ("timers.new-member-as-long",),
     ),
     (
         WITH_STATIC_MEMBERS,
