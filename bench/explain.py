@@ -7,15 +7,15 @@ tenth of the day and over all of it. Told are seconds of processor, lines a seco
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
+
+from bench.cost import cost
 
 LINES, GROUPS, SEED = 1_000_000, (10, 1_000), 1
 BEGINS = 1_795_400_000.0
@@ -103,17 +103,6 @@ def log(lines: int, groups_alive: int) -> Iterator[str]:
             told += 1
 
 
-def explained(path: Path) -> tuple[float, int, str]:
-    """Seconds of processor, the most memory in MiB, and the last line that the command prints."""
-    command = [sys.executable, "-m", "rota", "explain", "--quiet", str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = process.stdout.read().splitlines()
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, said
-    return used.ru_utime + used.ru_stime, used.ru_maxrss >> 10, said[-1]
-
-
 def main(lines: int) -> None:
     """Make the logs, explain them, tell what that cost."""
     with tempfile.TemporaryDirectory(prefix="rota-explain-") as folder:
@@ -122,7 +111,7 @@ def main(lines: int) -> None:
             for number in (lines // 10, lines):
                 with path.open("w", encoding="utf-8") as file:
                     file.writelines(f"{line}\n" for line in log(number, groups))
-                seconds, memory, said = explained(path)
+                seconds, memory, said = cost("explain", "--quiet", str(path))
                 print(f"{number:,} lines of {groups:,} groups, {path.stat().st_size >> 20} MiB: {said}")
                 print(
                     f"  {seconds:.1f} s of processor, {number / seconds:,.0f} lines/s, {memory} MiB at most"

@@ -8,14 +8,14 @@ and over all of them. Told are seconds of processor, events a second and the mos
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+from bench.cost import cost
 
 from rota.history import Event, line_of
 from rota.record.dialogue import REQUEST_HEAD, RESPONSE_HEAD, Counted, Dialogue
@@ -149,17 +149,6 @@ def write(path: Path, events: int, members: int) -> None:
                 return
 
 
-def validated(path: Path) -> tuple[float, int, str]:
-    """Seconds of processor, the most memory in MiB, and the last line that the command prints."""
-    command = [sys.executable, "-m", "rota", "validate", "--fresh", "--quiet", str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = process.stdout.read().splitlines()
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, said
-    return used.ru_utime + used.ru_stime, used.ru_maxrss >> 10, said[-1]
-
-
 def main(events: int) -> None:
     """Make the recordings, judge them, tell what that cost."""
     with tempfile.TemporaryDirectory(prefix="rota-validate-") as folder:
@@ -167,7 +156,7 @@ def main(events: int) -> None:
         for members in GROUPS:
             for number in (events // 10, events):
                 write(path, number, members)
-                seconds, memory, said = validated(path)
+                seconds, memory, said = cost("validate", "--fresh", "--quiet", str(path))
                 print(f"{number:,} events, members: {members}, {path.stat().st_size >> 20} MiB: {said}")
                 print(
                     f"  {seconds:.1f} s of processor, {number / seconds:,.0f} events/s, {memory} MiB at most",
