@@ -142,6 +142,17 @@ def test_a_group_that_has_expired_is_not_back_after_a_restart():
         assert verdict(history.hears(number, answer)) is wanted
 
 
+@pytest.mark.parametrize("profile", [KAFKA_3, KAFKA_4], ids=lambda one: one.name)
+def test_a_group_that_a_look_has_removed_is_not_loaded(profile):
+    """Its tombstone is in the log: with what is committed later begins another group."""
+    for protocol_type, wanted in (("", PASSES), ("consumer", FAILS)):
+        history = emptied(2.4, started=AT_0, profile=profile).after(1.8)
+        committed(history.hears(history.describes(), GONE))
+        restarted(history.after(0.5))
+        answer = described("Empty", protocol_type=protocol_type)
+        assert verdict(history.hears(history.describes(6), answer)) is wanted
+
+
 def emptied(at, **more):
     """A group without offsets becomes Empty at some moment."""
     history = told(**more).alone(session=20_000)

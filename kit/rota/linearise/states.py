@@ -113,7 +113,6 @@ def after(
     spec: Spec,
     state: State,
     told: Told,
-    records: Iterable[GroupRecord],
     span: Span,
     lost: Collection[int],
     follows: bool = False,
@@ -138,8 +137,8 @@ def after(
         offsets=told.offsets,
         armed=FrozenMap((timer, due[timer]) for timer in counting),
         owed=owed,
-        line=(*state.line, *_appended(spec, told, records, span, follows)),
-        veiled=max(state.veiled, _veiled(told, records, span)),
+        line=(*state.line, *_appended(spec, told, span, follows)),
+        veiled=max(state.veiled, _veiled(told, span)),
     )
 
 
@@ -156,12 +155,10 @@ def _has_unknown(group: Group | None) -> bool:
     return group is not None and any(one.session_timeout_ms == ANY_DELAY for one in group.members.values())
 
 
-def _appended(
-    spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span, follows: bool
-) -> Iterable[InLog]:
+def _appended(spec: Spec, told: Told, span: Span, follows: bool) -> Iterable[InLog]:
     """What a step has put into the line; records whose answer does nothing only where the log is followed."""
     tombstone = any(isinstance(one.item, GroupForgotten) for one in told.queued)
-    for record in records:
+    for record in told.records:
         with_offsets = tombstone and record.kind is RecordKind.DELETION
         if not with_offsets and (follows or spec.groups.answer_counts(record, False)):
             yield InLog(None, record, span)
@@ -169,9 +166,9 @@ def _appended(
         yield InLog(one.item, one.record, span)
 
 
-def _veiled(told: Told, records: Iterable[GroupRecord], span: Span) -> float:
+def _veiled(told: Told, span: Span) -> float:
     """Readers of the Java coordinator see a group when the log has what made it (see `admin.describe`)."""
-    made = any(record.kind is RecordKind.CREATION for record in records)
+    made = any(record.kind is RecordKind.CREATION for record in told.records)
     simple = told.group is not None and told.group.protocol_type is None
     stores = any(isinstance(one.item, OffsetBatch) for one in told.queued)
     return span.latest if made or (simple and stores) else NEVER

@@ -263,17 +263,17 @@ class Steps:
         """What comes of steps of the group, with all that they say to the offsets."""
         for step, rules in self._asked(key, ask):
             if not step.offsets:
-                told = Told(step.group, state.offsets, (), step.replies, step.timers, step.rules)
-                yield Taken(self._after(state, told, span, step.records), rules)
+                told = Told(step.group, state.offsets).grouped(step)
+                yield Taken(self._after(state, told, span), rules)
                 continue
             kept, one = state.kept, step
             found = self._oracle.outcomes(lambda spec: outcomes(spec, kept, state.group, (one,)))  # noqa: B023
             for told in found:
                 more = tuple(dict.fromkeys((*rules, *self._rules(told))))
-                yield Taken(self._after(state, told, span, step.records), more)
+                yield Taken(self._after(state, told, span), more)
 
-    def _after(self, state: State, told: Told, span: Span, records: Iterable[GroupRecord] = ()) -> State:
-        found = after(self.spec, state, told, records, span, self.lost, self.follows)
+    def _after(self, state: State, told: Told, span: Span) -> State:
+        found = after(self.spec, state, told, span, self.lost, self.follows)
         if self.profile.name in OLDER and state.group is not None and found.group is None:
             was = Group(GroupState.DEAD, state.group.generation_id, state.group.protocol_type)
             found = replace(found, dead=Dead(was, span.latest))

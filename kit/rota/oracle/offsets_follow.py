@@ -72,7 +72,9 @@ class Kept:
 
 @dataclass(frozen=True)
 class Told:
-    """One outcome: the group, its offsets, what is new in line, answers, timers, and the rules."""
+    """One outcome: the group, its offsets, what is new in line, answers, timers, the rules, and all records
+    of the group, also those that an item of the line carries.
+    """
 
     group: Group | None
     offsets: Offsets
@@ -80,6 +82,7 @@ class Told:
     replies: tuple[Reply, ...] = ()
     timers: tuple[Arm | Cancel, ...] = ()
     rules: tuple[str, ...] = ()
+    records: tuple[GroupRecord, ...] = ()
 
     @property
     def appends(self) -> list[Fields]:
@@ -104,6 +107,7 @@ class Told:
             replies=(*self.replies, *step.replies),
             timers=(*self.timers, *step.timers),
             rules=(*self.rules, *step.rules),
+            records=(*self.records, *step.records),
         )
 
 
