@@ -339,7 +339,7 @@ class Run:
             late = (
                 OutOfTime(one.kind, one.what, one.out) if one.out else self._patience.overdue(state, one.low)
             )
-            for taken in one.taken:
+            for taken in self._steps.also(state, one.taken):
                 self._note_answers(state, taken)
                 moment = Moment(one.low, one.what, taken.rules, state.name)
                 yield replace(taken.state, low=one.low), Path(path, moment, late)

@@ -68,7 +68,8 @@ class State:
     readers, since the log may not have it; dead: the group that was removed last, where
     requests may have found it before; looked: whether what has expired was looked for; stored: what the log
     has of the group, where it is followed; look: the next one for what has expired that finds something or
-    passes it over, where such looks are followed.
+    passes it over, where such looks are followed; ends: of the sessions that members had who wait now, where
+    these may end the next ones (see `older_sessions`).
     """
 
     group: Group | None = None
@@ -84,6 +85,7 @@ class State:
     looked: bool = False
     stored: GroupRecord | None = None
     look: Look | None = None
+    ends: FrozenMap[Timer, Span] = FrozenMap()
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from rota.linearise.asked import OLDER
 from rota.linearise.history import Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
+from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept
 from rota.linearise.states import Dead, State, after
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
@@ -202,6 +203,17 @@ class Steps:
                 after, before = ((each.group, each.line, each.offsets) for each in (one.state, state))
                 if after != before:
                     yield one
+
+    def also(self, before: State, found: Iterable[Taken]) -> Iterator[Taken]:
+        """Steps from a state, and where they lead by a mistake of the Scala coordinator's."""
+        for one in found:
+            if self.profile.name not in OLDER:
+                yield one
+                continue
+            then = with_ends_kept(before, one.state)
+            yield Taken(then, one.rules)
+            for state in ended_by_the_last(before, then, self.late):
+                yield Taken(state, one.rules)
 
     def restart(self, state: State, span: Span) -> Iterator[Taken]:
         """The coordinator is gone, and another one has read its log."""

@@ -128,6 +128,10 @@ class ConsumerSteps:
         """Events that will be seen later: until its answer has come a request may have been taken."""
         self._answered.update((one.number, one.at) for one in events if isinstance(one, Answered))
 
+    def also(self, before: ConsumerState, found: Iterable[Taken]) -> Iterable[Taken]:
+        """Steps from a state, beside which nothing happens."""
+        return found
+
     def acknowledged(self, state: ConsumerState, number: int) -> ConsumerState:
         """A state when an answer is seen: the log has its batch, and those before it."""
         places = [place for place, one in enumerate(state.behind) if one.number == number]

@@ -1,0 +1,110 @@
+"""Kafka 3 may end a session that begins in the moment in which the one before it ends; others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.told import Told, joined
+from rota.linearise import Verdict, judge
+from rota.mutants.core import CoreBug, planted
+from rota.spec import (
+    ROTA,
+    ErrorCode,
+    JoinGroupRequest,
+    MemberAssignment,
+    ProtocolMetadata,
+    SyncGroupReply,
+    SyncGroupRequest,
+)
+from rota.spec.profiles import KAFKA_3, KAFKA_4
+
+PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
+
+
+def two_joined(profile, session):
+    """A leader with a long session and a follower join; it is 2.0 s."""
+    history = Told(profile=profile)
+    requests = [
+        JoinGroupRequest("g", ms, 5_000, "", "consumer", (ProtocolMetadata("range", b"x"),))
+        for ms in (6_000, session)
+    ]
+    leader, follower = (history.sends(place, request, 3) for place, request in enumerate(requests))
+    history.after(2.0).hears(leader, joined("m", 1, ("m", "n"), metadata="x"), 0.0)
+    return history.hears(follower, joined("n", 1, (), leader="m"), 0.0)
+
+
+def syncs(history, connection, member_id, *shares):
+    request = SyncGroupRequest("g", 1, member_id, shares, "consumer", "range")
+    return history.sends(connection, request, 5)
+
+
+def synced(profile, waits, session=2_000):
+    """The follower's SyncGroup waits for the leader's, which comes so long after the join phase has ended."""
+    history = two_joined(profile, session).after(0.5)
+    waiting = syncs(history, 1, "n")
+    history.after(round(waits - 0.5, 6))
+    number = syncs(history, 0, "m", MemberAssignment("m", b"1"), MemberAssignment("n", b"2"))
+    for one, share in ((number, b"1"), (waiting, b"2")):
+        history.hears(one, SyncGroupReply(ErrorCode.NONE, "consumer", "range", share))
+    return history
+
+
+def beaten_after(history, seconds, error):
+    """The follower sends a sign of life so much later."""
+    history.after(seconds)
+    return judge(history.beaten(history.beats(1, "n"), error).history()).verdict
+
+
+ENDS = (
+    # Of whose coordinator; when the shares come; how much later it is told that nobody knows it.
+    (KAFKA_3, 2.0, 0.3, PASSES),
+    (KAFKA_3, 2.05, 0.3, PASSES),
+    (KAFKA_3, 1.95, 0.3, PASSES),
+    (KAFKA_3, 1.4, 0.3, FAILS),
+    (KAFKA_3, 2.7, 0.3, FAILS),
+    (KAFKA_4, 2.0, 0.3, FAILS),
+    (ROTA, 2.0, 0.3, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "waits", "later", "wanted"), ENDS)
+def test_a_session_that_begins_as_the_last_one_ends_may_be_over_at_once(profile, waits, later, wanted):
+    assert beaten_after(synced(profile, waits), later, "UNKNOWN_MEMBER_ID") is wanted
+
+
+@pytest.mark.parametrize("waits", [1.4, 2.0, 2.7])
+def test_it_need_not_be(waits):
+    assert beaten_after(synced(KAFKA_3, waits), 0.3, "NONE") is PASSES
+
+
+def test_once_it_goes_on_it_ends_when_it_is_over():
+    history = synced(KAFKA_3, 2.0).after(0.8)
+    history.beaten(history.beats(1, "n"))
+    assert beaten_after(history, 0.5, "UNKNOWN_MEMBER_ID") is FAILS
+
+
+@pytest.mark.parametrize(("profile", "wanted"), [(KAFKA_3, PASSES), (KAFKA_4, FAILS)])
+def test_a_sign_of_life_at_the_end_of_a_session_may_come_too_late_and_be_welcome(profile, wanted):
+    history = synced(profile, 1.0).after(2.0)
+    history.beaten(history.beats(1, "n"))
+    assert beaten_after(history, 0.3, "UNKNOWN_MEMBER_ID") is wanted
+
+
+MODULE = "rota.linearise.older_sessions:"
+PLANTED = (
+    ("the last one is forgotten", "with_ends_kept", "(*before.ends.items(), *_sessions(before.armed))", "()"),
+    ("it may end it whenever it was", "ended_by_the_last", "begun.earliest <= last.latest + late", "True"),
+    ("it may end it before it was due", "ended_by_the_last", "last.earliest <= begun.latest", "True"),
+    ("it never does", "ended_by_the_last", "if last.earliest", "if False and last.earliest"),
+)
+
+
+@pytest.mark.parametrize(("name", "function", "old", "new"), PLANTED, ids=[one[0] for one in PLANTED])
+def test_a_mistake_is_found(name, function, old, new):
+    """One of the ends above is said otherwise."""
+    with planted(CoreBug("", name, name, MODULE + function, old, new)):
+        assert any(_said(*row[:-1]) is not row[-1] for row in ENDS)
+
+
+def _said(profile, waits, later):
+    return beaten_after(synced(profile, waits), later, "UNKNOWN_MEMBER_ID")
