@@ -27,12 +27,15 @@ CHANGES = {"CreateTopics", "DeleteTopics", "CreatePartitions", "AlterConfigs", "
 MANY, DEFAULT = 20, 5
 """Of so many configs those that are default are only counted; what a default one's source is."""
 
+PATIENCE = 60
+"""Seconds to wait for an answer."""
+
 
 class Player:
     """One connection; `settle` is how long a change takes until all of a broker knows of it, in seconds."""
 
     def __init__(self, address, settle=0.0):
-        self.socket = socket.create_connection(address, timeout=60)
+        self.socket = socket.create_connection(address, timeout=PATIENCE)
         self.stream = self.socket.makefile("rb")
         self.settle = settle
         self.ids = {}
