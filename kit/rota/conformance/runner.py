@@ -56,8 +56,13 @@ BUSY_SECONDS = 10.0
 DOUBTS = 20
 """Failures on a target that many use at a time which are looked at again; one that fails more often fails."""
 
-MANY = 16
-"""Where a dialogue was out of time, this many times fewer are played at a time than before."""
+FRESH, MANY = 8, 16
+"""Where dialogues were out of time, this many times fewer are played at a time than before: on targets of
+their own, and on one that they share."""
+
+AT_ONCE = 2 * (os.cpu_count() or 1)
+"""So many targets start at once, where each dialogue has its own: starting is computing, and a hundred
+together would keep those from their turn that have begun."""
 
 S = TypeVar("S", bound=Script)
 
@@ -182,8 +187,10 @@ def perform(
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     aftermath = Aftermath(2 * target.parallel, options.stop)
-    player = _Player(target, options, unreadable, aftermath, Pulse(), watch)
-    few = replace(target, parallel=max(target.parallel // MANY, min(target.parallel, 4)))
+    starting = threading.Semaphore(AT_ONCE if target.fresh else target.parallel)
+    player = _Player(target, options, unreadable, aftermath, Pulse(), watch, starting)
+    fewer = target.parallel // (FRESH if target.fresh else MANY)
+    few = replace(target, parallel=max(fewer, min(target.parallel, 4)))
     postponed: dict[str, tuple[S, DialogueResult]] = {}
 
     def group(script: S, more: str = "") -> str:
@@ -255,6 +262,7 @@ class _Player:
     aftermath: Aftermath
     pulse: Pulse
     watch: Watch
+    starting: threading.Semaphore
 
     def play(self, script: Script, group_id: str) -> Future[DialogueResult]:
         """Play one dialogue, in groups of that name or longer ones; the result may come seconds later.
@@ -293,14 +301,14 @@ class _Player:
             number = next(numbers)
             return group_id if number == 1 else f"{group_id}-{number}"
 
-        usual = self._once(script, name(), USUAL) if once else self._in_time(script, name, USUAL)
+        usual = self._once(script, name(), USUAL) if once else self._in_time(script, name, USUAL, apart=True)
         if once and usual[1].late:
             return usual
         failed, tried = usual[1], []
         for way in around(script, failed):
             if self.options.stop.is_set():
                 break
-            other = self._in_time(script, name, way)
+            other = self._in_time(script, name, way, apart=not once)
             helped = other[1].ending in DECIDED and not other[1].late
             stopped(*(usual if helped else other))
             if helped:
@@ -309,23 +317,28 @@ class _Player:
         because = failed.because + "".join(f"; nor {name}" for name in tried)
         return usual[0], replace(failed, because=because)
 
-    def _in_time(self, script: Script, name: Callable[[], str], way: Way) -> _Over:
+    def _in_time(self, script: Script, name: Callable[[], str], way: Way, apart: bool) -> _Over:
         """Again where the kit is late, or the target right but late, or nobody had time: a busy machine.
 
-        Where it has been that just now, no target is hurried.
+        Where it has been that just now, no target is hurried. apart: it is played with few others; then a
+        target of its own that is late while the machine has time is so by itself.
         """
-        running, result = self._once(script, name(), way)
-        for _ in range(PLAYS - 1):
-            if result.late and not self.options.stop.is_set():
-                stopped(running, result)
-                hurried = not self.pulse.missed(time.monotonic() - BUSY_SECONDS)
-                running, result = self._once(script, name(), way, hurried)
+        began, hurried = time.monotonic(), True
+        for plays in count(1):
+            running, result = self._once(script, name(), way, hurried)
+            by_itself = apart and self.target.fresh and not self.pulse.missed(began)
+            if not result.late or by_itself or plays == PLAYS or self.options.stop.is_set():
+                break
+            stopped(running, result)
+            began = time.monotonic()
+            hurried = not self.pulse.missed(began - BUSY_SECONDS)
         return running, _settled(result)
 
     def _once(self, script: Script, group_id: str, way: Way, hurried: bool = True) -> _Over:
         """The result on a target that is started for it; it runs on unless others wait to restart it."""
         try:
-            running = self.target.start_for(script)
+            with self.starting:
+                running = self.target.start_for(script)
         except NotSettable as error:
             return None, DialogueResult(ending=Ending.UNSUPPORTED, because=str(error))
         except NotStarted as error:

@@ -80,6 +80,6 @@ TANSU = Foreign(
     effort="some 15 MB, once",
     make=_make,
     start=_start,
-    parallel=128,
+    parallel=160,
     known={INITIAL_DELAY: 0},
 )
