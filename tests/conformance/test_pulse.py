@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
@@ -23,7 +24,8 @@ from rota.conformance.results import CaseResult, Ending, KnownFailure, Verdict
 from rota.conformance.runner import Options, perform, play_all
 from rota.conformance.steps.group_formation import lead
 from rota.conformance.targets.grammar import parse_target
-from rota.conformance.targets.target import Target
+from rota.conformance.targets.remote import Embedded
+from rota.conformance.targets.target import Running, Target
 from rota.report.text import _failed_at_first
 from rota.server import running
 
@@ -176,7 +178,7 @@ def test_it_is_looked_at_again_when_most_others_are_over(monkeypatch: pytest.Mon
         with lock:
             others, playing = playing - 1, playing - 1
         beside.append(others)
-        if others >= 64 // runner.MANY:
+        if others >= 64 // runner.FRESH:
             d.waits.note("Heartbeat", 0.0, 2 * SLOW, "")
             raise Deviation("an early answer", "a late one")
 
@@ -188,12 +190,19 @@ def test_it_is_looked_at_again_when_most_others_are_over(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("pulse", "verdict", "number"), [(Overloaded, Verdict.PASS, 3), (AtEase, Verdict.FAIL, 4)]
+    ("pulse", "fresh", "verdict", "number"),
+    [
+        (Overloaded, True, Verdict.PASS, 3),
+        (AtEase, True, Verdict.FAIL, 2),
+        (AtEase, False, Verdict.FAIL, 4),
+    ],
 )
 def test_where_nobody_has_time_no_target_is_hurried(
-    pulse: type[Pulse], verdict: Verdict, number: int, monkeypatch: pytest.MonkeyPatch
+    pulse: type[Pulse], fresh: bool, verdict: Verdict, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is right and late passes there, when it comes again for the second time; elsewhere it fails."""
+    """What is right and late passes there, when it comes again for the second time; elsewhere it fails, at
+    once where the target has nobody else to answer.
+    """
     plays: list[Dialogue] = []
 
     def play(d: Dialogue) -> None:
@@ -204,8 +213,29 @@ def test_where_nobody_has_time_no_target_is_hurried(
     (case,) = select(all_cases(), ["heartbeat.alive.stable"])
     with closing(parse_target("rota")) as target:
         slow = replace(case, play=play, needs={"JoinGroup": (3, 3)}, initial_delay_ms=500)
-        (result,) = play_all([slow], target, Options(seed=1), {})
+        (result,) = play_all([slow], replace(target, fresh=fresh), Options(seed=1), {})
     assert (result.verdict, len(plays)) == (verdict, number)
+
+
+def test_only_a_few_targets_start_at_a_time() -> None:
+    """Starting is computing, and those that wait for an answer meanwhile would wait for that."""
+    lock, starting, at_most = threading.Lock(), 0, 0
+
+    def start(settings: Mapping[str, int]) -> Running:
+        nonlocal starting, at_most
+        with lock:
+            starting += 1
+            at_most = max(at_most, starting)
+        time.sleep(0.05)
+        with lock:
+            starting -= 1
+        return Embedded(settings)
+
+    cases = [replace(case, play=lambda d: None) for case in select(all_cases(), ["heartbeat"])[:40]]
+    with closing(parse_target("rota")) as target:
+        over = list(play_all(cases, replace(target, start=start), Options(seed=1), {}))
+    assert len(over) == len(cases)
+    assert at_most == runner.AT_ONCE
 
 
 JOIN_GROUP = 11
