@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -117,9 +119,82 @@ def test_a_group_that_is_misspelt_is_5_and_names_the_one_that_is_meant(log: Path
 
 
 def test_no_rebalance_in_that_time_is_told_as_such(log: Path) -> None:
-    code, out, _ = ended(str(log), "--since", "2030-01-01")
+    code, out, _ = ended(str(log), "--since", "2030-01-01", "--time-zone", "UTC")
     assert code == 0
-    assert out.startswith("No rebalance, of those that were asked for")
+    asked = "No rebalance in the time that was asked for; 3 rebalances at other times"
+    assert " ".join(out.split()).startswith(
+        f"{asked}; the last that is told of any group is of 2023-11-14 22:18:22 (UTC)."
+    )
+    code, out, _ = ended(str(log), "--until", "2023-01-01")
+    assert code == 0
+    assert out.startswith(f"{asked}.")
+    _, out, _ = ended(str(log), "--since", "2023-11-14T22:16:00+00:00", "--group", "billing")
+    assert " ".join(out.split()).startswith(
+        "No rebalance in the time that was asked for; 1 rebalance at other times."
+    ), "of other groups something is told later"
+
+
+def test_a_group_that_kept_its_generation_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "night.jsonl"
+    path.write_text(f"{line_of(Night().say(0, Kind.JOINED, A).events[0])}\n")
+    code, out, _ = ended(str(path))
+    assert code == 0
+    assert out.startswith("No rebalance: groups were seen, and each kept its generation.")
+
+
+@pytest.mark.parametrize(
+    ("zone", "given", "words", "shown"),
+    [
+        ("Etc/GMT-2", (), "+02", "2026-11-23 03:00:04"),
+        ("Etc/GMT-2", ("--time-zone", "UTC"), "UTC", "2026-11-23 03:00:04"),
+        ("UTC", (), "UTC", "2026-11-23 03:00:04"),
+    ],
+)
+def test_times_are_those_of_the_log(
+    zone: str, given: tuple[str, ...], words: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shown as the log has them, and asked for so, whatever the machine's zone is."""
+    path = tmp_path / "server.log"
+    path.write_text(
+        "".join(f"[2026-11-23 03:00:0{at},000] INFO [GroupCoordinator id=1] {told}\n" for at, told in LINES)
+    )
+    page = tmp_path / "page.html"
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        span = ("--since", "2026-11-23T02:59", "--until", "2026-11-23T03:01")
+        code, out, _ = ended(str(path), *span, *given, "--report", f"html={page}")
+        missed, _, said = validated(str(path), *span[:2], *given)
+        outside, _, when = validated(str(path), "--since", "2026-11-23T03:01", *given)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert code == 0
+    assert shown in out
+    assert f"times: {words}" in out
+    assert {shown, "03:00:01", words} <= {*re.findall(r"[^<>,]+", page.read_text())}
+    assert (missed, said) == (0, "")
+    assert outside == 5
+    assert f"from 2026-11-23 03:00:01 to {shown} ({words}" in when
+
+
+LINES = (
+    (1, "Preparing to rebalance group orders in state Stable with old generation 6 (reason: r)."),
+    (4, "Stabilized group orders generation 7 with 2 members."),
+)
+
+
+def validated(*words: str) -> tuple[int, str, str]:
+    """The same of `rota validate`."""
+    result = CliRunner().invoke(main, ["validate", *words], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_group_that_validate_is_asked_for_and_is_not_there_is_told_with_those_that_are(log: Path) -> None:
+    code, _, said = validated(str(log), "--group", "ordesr")
+    assert code == 5
+    assert "nothing about ordesr in" in said
+    assert "did you mean orders? there are billing, orders" in said
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from rota.conformance.connections.connection import Closed, Connection, Garbage,
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import Wait, advertised, find_coordinator, newest
+from rota.explain.moments import clock
 from rota.explain.rebalance import short
-from rota.explain.telling import clock
 from rota.report.format import counted
 
 CLIENT = "rota-explain"
