@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from click.testing import CliRunner, Result
 from harness.nights import LATE, Night, member
 from rota.cli.main import main
 from rota.conformance.connections.connection import Connection, SentRequest
-from rota.explain.watching import Described, Watched
+from rota.explain.watching import Asker, Described, Watched
 from rota.history import Kind, Source, line_of
 from rota.server import controlled
 
@@ -280,6 +281,54 @@ def test_nothing_rebalances_where_nothing_is() -> None:
         code, out, _ = ended("--bootstrap", broker.bootstrap)
     assert code == 0
     assert "no group rebalances" in out
+
+
+def consumer_group(address: tuple[str, int], group: str) -> None:
+    """Somebody joins a group of KIP-848."""
+    body = {"group_id": group, "member_id": "m-1", "member_epoch": 0, "rebalance_timeout_ms": 60_000,
+            "subscribed_topic_names": ["orders"], "topic_partitions": []}  # fmt: skip
+    with closing(Connection(address, "new")) as connection:
+        answer = connection.receive(connection.send("ConsumerGroupHeartbeat", 0, body), 60)
+    assert answer is not None
+    assert answer.body["error_code"] == 0
+
+
+def test_a_group_of_the_consumer_protocol_is_told_as_such() -> None:
+    with controlled({}) as broker:
+        consumer_group(broker.address, "billing")
+        code, _, err = ended("--bootstrap", broker.bootstrap, "--group", "billing")
+        assert code == 5
+        assert "group billing is a consumer group" in " ".join(err.split())
+        first = Member(broker.address, "first")
+        first.sync(first.join())
+        code, out, _ = ended("--bootstrap", broker.bootstrap, "--group", "billing", "--group", "orders")
+    assert code == 0
+    assert "group orders is Stable" in out
+    assert "note: group billing is a consumer group" in out
+
+
+def test_every_broker_is_asked_for_its_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lists those that it coordinates, and one that does not answer is told of."""
+    ask = Asker._ask
+    with controlled({}) as one, controlled({}) as other:
+
+        def asked(self: Asker, connection: Connection, versions: Any, name: str, body: Any) -> dict[str, Any]:
+            """As of a cluster of both, and of a broker that is away."""
+            found = ask(self, connection, versions, name, body)
+            if name == "Metadata":
+                more = [("127.0.0.1", other.address[1]), ("127.0.0.1", 1)]
+                found["brokers"] = [*found["brokers"], *({"host": host, "port": port} for host, port in more)]
+            return found
+
+        monkeypatch.setattr(Asker, "_ask", asked)
+        consumer_group(one.address, "billing")
+        consumer_group(other.address, "orders")
+        asker = Asker(one.address, 60)
+        assert {*asker.groups()} == {"billing", "orders"}
+        assert len(asker.unasked) == 1
+        code, out, _ = ended("--bootstrap", one.bootstrap)
+    assert code == 0
+    assert "which groups that broker has is not known" in " ".join(out.split())
 
 
 class Member:
