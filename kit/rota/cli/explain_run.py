@@ -23,6 +23,7 @@ from rota.explain.moments import shown_in
 from rota.explain.page import page
 from rota.explain.worst import Explained, Explainer, Wanted
 from rota.reading import ReadingError, Tally, read
+from rota.reading.offsets import SCHEME
 from rota.report.format import counted
 from rota.report.live_line import LiveLine
 
@@ -58,10 +59,9 @@ class Run:
         if not self.paths:
             raise UsageError("nothing to read; give the paths of logs or recordings, `-` for standard input, "
                              "or --bootstrap HOST:PORT --group G")  # fmt: skip
-        if self.options.follow and (
-            len(self.paths) > 1 or self.paths[0] == "-" or not Path(self.paths[0]).is_file()
-        ):
-            raise UsageError("--follow goes with one file; give the path of the log that is written to")
+        if self.options.follow and not (len(self.paths) == 1 and self._grows(self.paths[0])):
+            remedy = "give the path of the log that is written to"
+            raise UsageError(f"--follow goes with one file, or with kafka://HOST:PORT; {remedy}")
         try_files(self.pages, "name another path in --report")
         since, until = self.options.span()
         wanted = Wanted(frozenset(self.options.groups), since, until)
@@ -77,6 +77,11 @@ class Run:
             self._conclude(explainer.done(), told=heard is not None)
             raise
         return self._conclude(explainer.done(), told=heard is not None)
+
+    @staticmethod
+    def _grows(path: str) -> bool:
+        """Whether it can be followed: standard input ends by itself, and a folder is read as it is."""
+        return path.startswith(SCHEME) or (path != "-" and Path(path).is_file())
 
     def _read(self, explainer: Explainer) -> None:
         line = LiveLine(sys.stderr, silent=self.quiet or self.options.follow)
