@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
+from rota.cli.main import main
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.kafka_broker import USUAL, Node, java_for, new_cluster_id
@@ -45,6 +46,14 @@ class Secured:
         file.write_text("\n".join([f"security.protocol={protocol}", *lines]), encoding="utf-8")
         target = ["--target", f"127.0.0.1:{self.ports[protocol]}", "--command-config", str(file)]
         return CliRunner().invoke(conform, [*target, "--out", str(self.folder / "out"), *cases])
+
+    def explained(self, protocol: str, lines: list[str]) -> Result:
+        """`rota explain --bootstrap` with a file of these lines."""
+        file = self.folder / "client.properties"
+        file.write_text("\n".join([f"security.protocol={protocol}", *lines]), encoding="utf-8")
+        at = f"127.0.0.1:{self.ports[protocol]}"
+        words = ["explain", "--bootstrap", at, "--command-config", str(file)]
+        return CliRunner().invoke(main, words)
 
 
 def certificate(folder: Path, name: str) -> None:
@@ -140,6 +149,18 @@ def test_sasl(broker: Secured, protocol: str, mechanism: str) -> None:
     refused = broker.judged(protocol, [*login(mechanism, "wrong"), *trusted], "heartbeat")
     assert refused.exit_code == 3, refused.output
     assert "Authentication failed" in refused.stderr
+
+
+def test_groups_are_asked_for_behind_both(broker: Secured) -> None:
+    asked = broker.explained("SASL_SSL", [*login("PLAIN"), *trusting(broker)])
+    assert asked.exit_code == 0, asked.output
+    assert "no group rebalances at" in asked.stdout
+    refused = broker.explained("SASL_SSL", [*login("PLAIN", "wrong"), *trusting(broker)])
+    assert refused.exit_code == 3
+    assert "--command-config" in refused.stderr
+    assert broker.explained("SASL_SSL", login("PLAIN")).exit_code == 3, (
+        "the certificate is nobody's that is known"
+    )
 
 
 def test_a_certificate_of_ours(broker: Secured) -> None:

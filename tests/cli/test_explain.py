@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from click.testing import CliRunner, Result
 from harness.nights import LATE, Night, member
 from rota.cli.main import main
 from rota.conformance.connections.connection import Connection, SentRequest
-from rota.explain.watching import Described, Watched
+from rota.explain.watching import Asker, Described, Watched
 from rota.history import Kind, Source, line_of
 from rota.server import controlled
 
@@ -117,9 +120,82 @@ def test_a_group_that_is_misspelt_is_5_and_names_the_one_that_is_meant(log: Path
 
 
 def test_no_rebalance_in_that_time_is_told_as_such(log: Path) -> None:
-    code, out, _ = ended(str(log), "--since", "2030-01-01")
+    code, out, _ = ended(str(log), "--since", "2030-01-01", "--time-zone", "UTC")
     assert code == 0
-    assert out.startswith("No rebalance, of those that were asked for")
+    asked = "No rebalance in the time that was asked for; 3 rebalances at other times"
+    assert " ".join(out.split()).startswith(
+        f"{asked}; the last that is told of any group is of 2023-11-14 22:18:22 (UTC)."
+    )
+    code, out, _ = ended(str(log), "--until", "2023-01-01")
+    assert code == 0
+    assert out.startswith(f"{asked}.")
+    _, out, _ = ended(str(log), "--since", "2023-11-14T22:16:00+00:00", "--group", "billing")
+    assert " ".join(out.split()).startswith(
+        "No rebalance in the time that was asked for; 1 rebalance at other times."
+    ), "of other groups something is told later"
+
+
+def test_a_group_that_kept_its_generation_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "night.jsonl"
+    path.write_text(f"{line_of(Night().say(0, Kind.JOINED, A).events[0])}\n")
+    code, out, _ = ended(str(path))
+    assert code == 0
+    assert out.startswith("No rebalance: groups were seen, and each kept its generation.")
+
+
+@pytest.mark.parametrize(
+    ("zone", "given", "words", "shown"),
+    [
+        ("Etc/GMT-2", (), "+02", "2026-11-23 03:00:04"),
+        ("Etc/GMT-2", ("--time-zone", "UTC"), "UTC", "2026-11-23 03:00:04"),
+        ("UTC", (), "UTC", "2026-11-23 03:00:04"),
+    ],
+)
+def test_times_are_those_of_the_log(
+    zone: str, given: tuple[str, ...], words: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shown as the log has them, and asked for so, whatever the machine's zone is."""
+    path = tmp_path / "server.log"
+    path.write_text(
+        "".join(f"[2026-11-23 03:00:0{at},000] INFO [GroupCoordinator id=1] {told}\n" for at, told in LINES)
+    )
+    page = tmp_path / "page.html"
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        span = ("--since", "2026-11-23T02:59", "--until", "2026-11-23T03:01")
+        code, out, _ = ended(str(path), *span, *given, "--report", f"html={page}")
+        missed, _, said = validated(str(path), *span[:2], *given)
+        outside, _, when = validated(str(path), "--since", "2026-11-23T03:01", *given)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert code == 0
+    assert shown in out
+    assert f"times: {words}" in out
+    assert {shown, "03:00:01", words} <= {*re.findall(r"[^<>,]+", page.read_text())}
+    assert (missed, said) == (0, "")
+    assert outside == 5
+    assert f"from 2026-11-23 03:00:01 to {shown} ({words}" in when
+
+
+LINES = (
+    (1, "Preparing to rebalance group orders in state Stable with old generation 6 (reason: r)."),
+    (4, "Stabilized group orders generation 7 with 2 members."),
+)
+
+
+def validated(*words: str) -> tuple[int, str, str]:
+    """The same of `rota validate`."""
+    result = CliRunner().invoke(main, ["validate", *words], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_group_that_validate_is_asked_for_and_is_not_there_is_told_with_those_that_are(log: Path) -> None:
+    code, _, said = validated(str(log), "--group", "ordesr")
+    assert code == 5
+    assert "nothing about ordesr in" in said
+    assert "did you mean orders? there are billing, orders" in said
 
 
 @pytest.mark.parametrize(
@@ -205,6 +281,54 @@ def test_nothing_rebalances_where_nothing_is() -> None:
         code, out, _ = ended("--bootstrap", broker.bootstrap)
     assert code == 0
     assert "no group rebalances" in out
+
+
+def consumer_group(address: tuple[str, int], group: str) -> None:
+    """Somebody joins a group of KIP-848."""
+    body = {"group_id": group, "member_id": "m-1", "member_epoch": 0, "rebalance_timeout_ms": 60_000,
+            "subscribed_topic_names": ["orders"], "topic_partitions": []}  # fmt: skip
+    with closing(Connection(address, "new")) as connection:
+        answer = connection.receive(connection.send("ConsumerGroupHeartbeat", 0, body), 60)
+    assert answer is not None
+    assert answer.body["error_code"] == 0
+
+
+def test_a_group_of_the_consumer_protocol_is_told_as_such() -> None:
+    with controlled({}) as broker:
+        consumer_group(broker.address, "billing")
+        code, _, err = ended("--bootstrap", broker.bootstrap, "--group", "billing")
+        assert code == 5
+        assert "group billing is a consumer group" in " ".join(err.split())
+        first = Member(broker.address, "first")
+        first.sync(first.join())
+        code, out, _ = ended("--bootstrap", broker.bootstrap, "--group", "billing", "--group", "orders")
+    assert code == 0
+    assert "group orders is Stable" in out
+    assert "note: group billing is a consumer group" in out
+
+
+def test_every_broker_is_asked_for_its_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lists those that it coordinates, and one that does not answer is told of."""
+    ask = Asker._ask
+    with controlled({}) as one, controlled({}) as other:
+
+        def asked(self: Asker, connection: Connection, versions: Any, name: str, body: Any) -> dict[str, Any]:
+            """As of a cluster of both, and of a broker that is away."""
+            found = ask(self, connection, versions, name, body)
+            if name == "Metadata":
+                more = [("127.0.0.1", other.address[1]), ("127.0.0.1", 1)]
+                found["brokers"] = [*found["brokers"], *({"host": host, "port": port} for host, port in more)]
+            return found
+
+        monkeypatch.setattr(Asker, "_ask", asked)
+        consumer_group(one.address, "billing")
+        consumer_group(other.address, "orders")
+        asker = Asker(one.address, 60)
+        assert {*asker.groups()} == {"billing", "orders"}
+        assert len(asker.unasked) == 1
+        code, out, _ = ended("--bootstrap", one.bootstrap)
+    assert code == 0
+    assert "which groups that broker has is not known" in " ".join(out.split())
 
 
 class Member:

@@ -90,6 +90,9 @@ LAYOUTS = {
     "byte order mark": f"\ufeff{PLAIN}\r",
     "confluent's image": f"{PLAIN.partition(' (')[0]} (kafka.coordinator.group.GroupCoordinator)",
     "strimzi": f"2026-11-22 10:00:00,123 INFO  [group-coordinator-1] GroupMetadataManager:123 - {TAGGED}",
+    "strimzi's own": f"2026-11-22 10:00:00,123 INFO {TAGGED} ({LOGGER}) [event-processor-0]",
+    "kafka connect": f"[2026-11-22 10:00:00,123] INFO [sink|task-0] {TAGGED} ({LOGGER}:1093)",
+    "the class's name first": f"2026-11-22 10:00:00,123 INFO  [GroupMetadataManager] {TAGGED}",
     "stern": f"my-cluster-kafka-0 kafka 2026-11-22T10:00:00.123000000Z {PLAIN}",
     "containerd": f"2026-11-22T10:00:00.123000000Z stdout F {PLAIN}",
     "syslog": f"<14>1 2026-11-22T11:00:00.123000+01:00 host kafka 812 - - {PLAIN}",
@@ -103,6 +106,10 @@ LAYOUTS = {
         {"hits": {"hits": [{"_source": {"@timestamp": "2026-11-22T10:00:00.123Z", "message": TAGGED}}]}}
     ),
     "an array": json.dumps([{"textPayload": TAGGED, "timestamp": "2026-11-22T10:00:00.123Z"}]),
+    "google cloud": json.dumps(
+        {"jsonPayload": {"message": TAGGED, "level": "INFO"}, "timestamp": "2026-11-22T10:00:00.123Z"}
+    ),
+    "splunk": json.dumps({"result": {"_raw": TAGGED, "_time": "2026-11-22T11:00:00.123+01:00"}}),
     "over several lines": json.dumps({"events": [{"timestamp": 7, "message": PLAIN}]}, indent=2),
     "comma-separated": f'2026-11-22T10:00:00.123Z,kafka-1,"{PLAIN}"',
     "a hole": "\0" * 4096 + PLAIN,
@@ -219,6 +226,28 @@ def test_the_layout_can_be_given(tmp_path: Path) -> None:
         [line], tmp_path, layout="<%m> at %d{dd-MM-yy HH}%n", time_zone=UTC, time_format="%d-%m-%y %H"
     )
     assert (event.kind, event.member, event.at) == (Kind.JOINED, "c-1", AT - 0.123)
+
+
+def test_the_layout_that_is_given_says_where_a_marked_sentence_ends(tmp_path: Path) -> None:
+    """As with the class's short name behind it."""
+    line = f"[2026-11-22 10:00:00,123] INFO {TAGGED} (Manager) - main"
+    (event,) = events_of([line], tmp_path, time_zone=UTC)
+    assert event.kind is Kind.UNREAD
+    (event,) = events_of([line], tmp_path, layout="[%d] %p %m (%c{1}) - %t%n", time_zone=UTC)
+    assert bare(event) == EXPECTED
+    assert event.at == pytest.approx(AT, abs=1e-6)
+
+
+def test_a_client_in_kafka_connect_is_read(tmp_path: Path) -> None:
+    line = (
+        "[2026-11-22 10:00:00,123] INFO [sink|task-0] [Consumer clientId=connector-consumer-sink-0,"
+        " groupId=connect-sink] Successfully joined group with generation Generation{generationId=7,"
+        " memberId='c-1', protocol='range'}"
+        " (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator:{})"
+    )
+    expected, found = events_of([line.replace(":{}", ""), line.replace("{})", "666)")], tmp_path)
+    assert expected.kind is not Kind.UNREAD
+    assert bare(found) == bare(expected)
 
 
 @pytest.mark.parametrize("layout", ["[%d] %p %c", "%m %m"])

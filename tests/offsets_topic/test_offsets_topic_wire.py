@@ -101,6 +101,21 @@ def test_following_goes_on_with_what_is_appended(address):
         later.join()
 
 
+def test_explain_follows_the_topic_of_a_cluster(address):
+    """It tells what is appended, and ends by itself where nothing is any more."""
+    make_topic(address)
+    first, second = (WrittenLog().write((GroupKey("orders"), GroupValue("consumer", number, "range", "m")))
+                     for number in (1, 2))  # fmt: skip
+    produce(address, 0, *first.batches)
+    later = threading.Timer(0.5, produce, (address, 0, *second.batches))
+    later.start()
+    words = ["explain", f"kafka://{address}", "--follow", "--seconds", "3"]
+    told = CliRunner().invoke(main, words, catch_exceptions=False)
+    later.join()
+    assert told.exit_code == 0
+    assert "generation 1 to 2" in told.stdout
+
+
 def test_a_leader_that_goes_away_and_comes_again_is_followed():
     with running({}) as address:
         make_topic(address)

@@ -53,7 +53,9 @@ def written(path, events):
 def test_a_sound_recording(tmp_path):
     good = written(tmp_path / "good.jsonl", recorded(scenes.sessions, "kafka-4.x"))
     assert run(good, *SETTINGS, code=0).splitlines()[-1] == "holds: 1 group, 20 of 22 events judged"
-    assert "assumed: profile=kafka-4.x, group.max.session" in run(good, *SETTINGS, code=0)
+    told = run(good, *SETTINGS, code=0)
+    assert "assumed: profile=kafka-4.x, group.max.session" in told
+    assert "group.consumer" not in told, "by which nothing is judged"
     found = json.loads(run(good, *SETTINGS, "--json", code=0))
     parts = [found[name] for name in ("not_checked", "undecided")]
     apart = sum(one["events"] for part in parts for one in part)

@@ -52,7 +52,8 @@ def explain(
 ) -> None:
     """Explain in plain words why groups rebalanced, what it cost, and what to change.
 
-    PATH is a broker's or a client's log, a recording, a capture, or a folder of them; `-` is standard input.
+    PATH is a broker's or a client's log, a recording, a capture, a partition of the offsets topic, or a
+    folder of them; `-` is standard input, and kafka://HOST:PORT the offsets topic of a cluster that runs.
     Packed and rotated files are read as they are. What a source does not tell is said to be not visible in
     it.
 

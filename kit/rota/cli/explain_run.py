@@ -10,25 +10,25 @@ from pathlib import Path
 
 import click
 
-from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, USAGE, UsageError, nearly, say
+from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, USAGE, UsageError, say
 from rota.cli.explain_options import ExplainOptions
 from rota.cli.keeping import keep, try_files
+from rota.cli.nothing_found import Met
 from rota.cli.source_options import what_was_read
 from rota.explain import telling
 from rota.explain.as_json import as_json
 from rota.explain.diagnosis import Diagnosis
 from rota.explain.following import Following
+from rota.explain.moments import shown_in
 from rota.explain.page import page
 from rota.explain.worst import Explained, Explainer, Wanted
 from rota.reading import ReadingError, Tally, read
+from rota.reading.offsets import SCHEME
 from rota.report.format import counted
 from rota.report.live_line import LiveLine
 
 EVERY = 4096
 """Events after which it is looked whether to show how far it is."""
-
-MOST_NAMES = 1000
-"""Groups of which the names are kept, for whoever has misspelt one."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Run:
     as_json: bool
     quiet: bool
     tally: Tally = field(default_factory=Tally)
-    names: set[str] = field(default_factory=set)
+    met: Met = field(default_factory=Met)
 
     def run(self) -> int:
         """Read, tell, write; the exit code. Errors: UsageError."""
@@ -50,14 +50,18 @@ class Run:
 
             if self.pages:
                 raise UsageError("--report is of logs and recordings; leave it out with --bootstrap")
-            return Watching(tuple(self.paths), self.options, self.as_json, self.quiet).run()
+            with shown_in(self.options.reading().time_zone):
+                return Watching(tuple(self.paths), self.options, self.as_json, self.quiet).run()
+        with shown_in(self.options.reading().time_zone):
+            return self._run()
+
+    def _run(self) -> int:
         if not self.paths:
             raise UsageError("nothing to read; give the paths of logs or recordings, `-` for standard input, "
                              "or --bootstrap HOST:PORT --group G")  # fmt: skip
-        if self.options.follow and (
-            len(self.paths) > 1 or self.paths[0] == "-" or not Path(self.paths[0]).is_file()
-        ):
-            raise UsageError("--follow goes with one file; give the path of the log that is written to")
+        if self.options.follow and not (len(self.paths) == 1 and self._grows(self.paths[0])):
+            remedy = "give the path of the log that is written to"
+            raise UsageError(f"--follow goes with one file, or with kafka://HOST:PORT; {remedy}")
         try_files(self.pages, "name another path in --report")
         since, until = self.options.span()
         wanted = Wanted(frozenset(self.options.groups), since, until)
@@ -74,6 +78,11 @@ class Run:
             raise
         return self._conclude(explainer.done(), told=heard is not None)
 
+    @staticmethod
+    def _grows(path: str) -> bool:
+        """Whether it can be followed: standard input ends by itself, and a folder is read as it is."""
+        return path.startswith(SCHEME) or (path != "-" and Path(path).is_file())
+
     def _read(self, explainer: Explainer) -> None:
         line = LiveLine(sys.stderr, silent=self.quiet or self.options.follow)
         following = Following(explainer, self.options.seconds, self._told_aloud)
@@ -81,8 +90,7 @@ class Run:
         try:
             for number, event in enumerate(read(self.paths, options=options, tally=self.tally)):
                 explainer.take(event)
-                if len(self.names) < MOST_NAMES and event.group:
-                    self.names.add(event.group)
+                self.met.take(event)
                 if number % EVERY == EVERY - 1:
                     line.show(lambda: f"explain: {counted(self.tally.events, 'event')} read")
                     if self.options.follow and following.over:
@@ -123,11 +131,8 @@ class Run:
         """Nothing about groups, or about those that were asked for, was there."""
         if self.as_json:
             click.echo(json.dumps(as_json(found, self.tally), indent=2))
-        asked = self.options.groups
-        if asked and self.names:
-            hint = nearly(asked[0], self.names)
-            some = ", ".join(sorted(self.names)[:5])
-            say(f"nothing about {', '.join(asked)} in {what_was_read(self.tally)}; {hint}there are {some}")
+        if words := self.met.without(self.options.groups, what_was_read(self.tally)):
+            say(words)
             return
         say(f"nothing about groups was found in {what_was_read(self.tally)}; give the coordinator's log at "
             f"level INFO "

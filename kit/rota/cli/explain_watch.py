@@ -28,6 +28,11 @@ PARTITIONS = 50
 """Of the offsets topic, as brokers make it; another number shows in that the group is not found in its
 partition."""
 
+OTHER = (
+    "group {} is a {} group: its coordinator assigns partitions to one member after the other, and no "
+    "rebalance stops all of them; rota explains classic groups"
+)
+
 TIMEOUT = "max.poll.interval.ms"
 
 
@@ -47,6 +52,7 @@ class Watching:
         asker = Asker(self._address(), self.options.timeout)
         try:
             groups = self._groups(asker)
+            self.notes += [f"{one}: which groups that broker has is not known" for one in asker.unasked]
             if not groups:
                 return self._concluded()
             for group in groups:
@@ -65,9 +71,11 @@ class Watching:
     def _groups(self, asker: Asker) -> list[str]:
         """Those that are asked for; without any, those that rebalance now. Errors: UsageError."""
         there = asker.groups()
-        if self.options.groups:
-            return list(self.options.groups)
-        return sorted(group for group, state in there.items() if state in REBALANCING)
+        if not self.options.groups:
+            return sorted(name for name, one in there.items() if one.classic and one.state in REBALANCING)
+        others = {name for name in self.options.groups if name in there and not there[name].classic}
+        self.notes += [OTHER.format(name, there[name].type.lower()) for name in sorted(others)]
+        return [name for name in self.options.groups if name not in others]
 
     def _look(self, asker: Asker) -> None:
         for group, one in self.watched.items():
@@ -130,7 +138,7 @@ class Watching:
 
     def _concluded(self) -> int:
         if not self.watched:
-            return self._nobody()
+            return self._nobody() if not self.options.groups else self._others()
         gone = [one for one in self.watched.values() if one.now is not None and one.now.state == "Dead"]
         if len(gone) == len(self.watched):
             return self._absent(gone)
@@ -154,11 +162,21 @@ class Watching:
         if self.as_json:
             click.echo(json.dumps(self._as_json(), indent=2))
         else:
+            for note in self.notes:
+                click.echo(wrapped("note: ", note))
             click.echo(
                 f"no group rebalances at {self.options.bootstrap}; with --group one is looked at whatever "
                 f"it does"
             )
         return HOLDS
+
+    def _others(self) -> int:
+        """All that were asked for are groups of another kind."""
+        if self.as_json:
+            click.echo(json.dumps(self._as_json(), indent=2))
+        for note in self.notes:
+            say(note)
+        return NOTHING
 
     def _absent(self, gone: list[Watched]) -> int:
         names = ", ".join(one.group for one in gone)

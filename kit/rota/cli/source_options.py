@@ -47,7 +47,7 @@ class SourceOptions:
 
     def moments(self, texts: Mapping[str, str | None]) -> list[float | None]:
         """What options that name a time come to, by name: seconds since 1970. Errors: UsageError."""
-        zone, now = self.reading().time_zone or UTC, datetime.now(UTC)
+        zone, now = self.reading().time_zone, datetime.now(UTC)
         found: list[float | None] = []
         for name, text in texts.items():
             try:

@@ -13,10 +13,11 @@ import click
 from rota.cli.conform_target import setting
 from rota.cli.errors import NOTHING, UNDECIDED, USAGE, UsageError, say
 from rota.cli.keeping import keep, try_files
+from rota.cli.nothing_found import Met
 from rota.cli.reporting import EXIT_CODES
 from rota.cli.source_options import what_was_read
 from rota.cli.validate_options import ValidateOptions
-from rota.conformance.targets.target import DEFAULTS
+from rota.explain.moments import shown_in
 from rota.generate.settings import broker_config
 from rota.reading import ReadingError, ReadOptions, Tally, read_by_cluster
 from rota.reading.days import Days
@@ -27,6 +28,7 @@ from rota.report.live_line import LiveLine
 from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account
+from rota.validate.settings import JUDGED_BY
 from rota.validate.terms import LIMITS, Terms, looks_every
 from rota.validate.validation import Clusters
 
@@ -60,6 +62,7 @@ class Run:
     as_json: bool
     quiet: bool
     tally: Tally = field(default_factory=Tally)
+    met: Met = field(default_factory=Met)
 
     def run(self) -> int:
         """Read, judge, tell, write; the exit code. Errors: UsageError."""
@@ -77,7 +80,7 @@ class Run:
             since=since,
             until=until,
             group=self.options.group,
-            assumed=frozenset(DEFAULTS) - known.keys(),
+            assumed=frozenset(JUDGED_BY) - known.keys(),
         )
         options = replace(self.options.reading(), days=Days(since, until))
         try:
@@ -88,7 +91,7 @@ class Run:
         seen, told = account.events, self.tally.events
         assert seen == told, f"of {told} events {seen} are accounted for"
         account.quarantined += self.tally.broken - self.tally.also_told
-        assumed = {name: str(value) for name, value in DEFAULTS.items() if name not in known}
+        assumed = {name: str(value) for name, value in JUDGED_BY.items() if name not in known}
         account.assumed = {"profile": self.options.profile} | assumed
         return self._conclude(clusters, account)
 
@@ -115,6 +118,7 @@ class Run:
             events = read_by_cluster(self.paths, options=options, tally=self.tally)
             for number, (cluster, event) in enumerate(events):
                 clusters.take(cluster, event)
+                self.met.take(event)
                 if number % EVERY == 0:
                     line.show(lambda: f"validate: {counted(self.tally.events, 'event')} read")
         finally:
@@ -124,6 +128,8 @@ class Run:
         read = what_was_read(self.tally)
         if self.as_json:
             click.echo(json.dumps(self._json(clusters, account), indent=2))
+        elif not account.groups and (words := self._not_asked_for(read)):
+            say(words)
         elif not account.groups:
             say(f"nothing about groups was found in {read}; give recordings of `rota record`, captures, a "
                 "coordinator's log or the offsets topic, or name what it is with --format")  # fmt: skip
@@ -139,6 +145,12 @@ class Run:
             click.echo(telling.verdict(account))
         code = EXIT_CODES[account.verdict] if account.groups else NOTHING
         return keep({path: self._page(kind, account, read) for kind, path in self.reports}, code)
+
+    def _not_asked_for(self, read: str) -> str:
+        """Why nothing was found where something was there, in words; empty: nothing was."""
+        since, until = self.options.times()
+        with shown_in(self.options.reading().time_zone):
+            return self.met.without([self.options.group], read) or self.met.at_other_times(since, until, read)
 
     def _page(self, kind: str, account: Account, read: str) -> str:
         return self.verdicts(account) if kind == "verdicts" else PAGES[kind](account, read)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from rota.explain.moments import clock
 from rota.explain.rebalance import short
-from rota.explain.telling import clock
 from rota.explain.worst import Explainer
 
 STUCK = 30.0

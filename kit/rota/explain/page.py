@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rota.explain import telling
 from rota.explain.diagnosis import Diagnosis, account, evidence, worst_gaps
+from rota.explain.moments import clock, zone_shown
 from rota.explain.rebalance import Rebalance
 from rota.explain.timeline import legend, timeline
 from rota.explain.worst import Explained, visible
@@ -21,7 +22,7 @@ ACCOUNTS = 8
 def page(found: Explained, read: str) -> str:
     """The whole page. read: what was read, in words."""
     first = found.first
-    title = telling.NONE if first is None else first.headline
+    title = telling.none(found) if first is None else first.headline
     head = element(
         "header",
         element("div", element("span", "rota", class_="brand"), SWITCH, class_="bar"),
@@ -42,7 +43,7 @@ def _facts(found: Explained, read: str) -> Iterator[Markup]:
         "rebalances": f"{found.rebalances:,}",
         "without an assignment": "not visible" if visible(found) is None else f"{telling.cost(found)} s",
         "read": read,
-        "times": "in UTC",
+        "times": zone_shown(),
     }
     for name, text in told.items():
         yield element("div", element("dt", name), element("dd", text))
@@ -58,7 +59,7 @@ def _groups(found: Explained) -> Markup:
             element("td", f"{one.incidents:,}"),
             element("td", "not visible" if visible(one) is None else telling.cost(one)),
             element("td", one.worst),
-            element("td", f"{telling.clock(one.last, day=True)}{', goes on' if one.open else ''}"),
+            element("td", f"{clock(one.last, day=True)}{', goes on' if one.open else ''}"),
         )
         for one in found.groups[: telling.GROUPS * 5]
     )
@@ -76,7 +77,7 @@ def _incidents(found: Explained) -> Markup:
     return element(
         "section",
         element("h2", "Incidents", id="incidents"),
-        legend() if found.incidents else element("p", telling.NONE),
+        legend() if found.incidents else element("p", telling.none(found)),
         joined(_incident(one, number) for number, one in enumerate(found.incidents, 1)),
         left if found.left_out else None,
         aria_labelledby="incidents",
@@ -85,7 +86,7 @@ def _incidents(found: Explained) -> Markup:
 
 def _account(one: Rebalance) -> Markup:
     at = one.ended if one.began is None else one.began
-    return element("li", element("time", telling.clock(at)), f" {'; '.join(account(one))}.")
+    return element("li", element("time", clock(at)), f" {'; '.join(account(one))}.")
 
 
 def _begun(one: Diagnosis) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 
 from rota.explain.diagnosis import Diagnosis, account, evidence, worst_gaps
 from rota.explain.incidents import Incident
+from rota.explain.moments import clock, zone_shown
 from rota.explain.rebalance import WITHIN, Rebalance
 from rota.explain.worst import Explained, Totals, visible
 from rota.history import Event
 from rota.report.format import counted, emphasised, wrapped
 from rota.report.table import Column, Table, names
 
-NONE = "No rebalance, of those that were asked for: groups were seen, and each kept its generation."
+NONE = "No rebalance: groups were seen, and each kept its generation."
+NOT_THEN = "No rebalance in the time that was asked for"
 
 GROUPS = 10
 """Rows of the table."""
@@ -32,7 +33,7 @@ def lines(found: Explained, read: str, heard: bool = False) -> Iterator[str]:
     """All that is told. read: what was read, in words; heard: the incidents were told as they ended."""
     first = found.first
     if first is None:
-        yield wrapped("", NONE)
+        yield wrapped("", none(found))
         yield wrapped("read: ", read)
         return
     yield wrapped("", first.headline)
@@ -48,6 +49,18 @@ def lines(found: Explained, read: str, heard: bool = False) -> Iterator[str]:
             "not told: ", f"{less} that cost less; name a group with --group, or ask for more with --most"
         )
     yield wrapped("read: ", read)
+    yield wrapped("times: ", zone_shown())
+
+
+def none(found: Explained) -> str:
+    """What is said where no rebalance is told: groups were quiet, or it is of another time."""
+    words = [NONE.rstrip(".") if not (found.elsewhere or found.over is not None) else NOT_THEN]
+    if found.elsewhere:
+        words.append(f"{counted(found.elsewhere, 'rebalance')} at other times")
+    if found.over is not None:
+        last = f"{clock(found.over, day=True)} ({zone_shown()})"
+        words.append(f"the last that is told of any group is of {last}")
+    return f"{'; '.join(words)}."
 
 
 def verdict(found: Explained) -> str:
@@ -150,14 +163,6 @@ def told(event: Event) -> str:
     words += [f"({event.reason})"] if event.reason else []
     text = WITHIN.sub(r"-\1…", " ".join(word for word in words if word))
     return f"{event.origin}: {text if len(text) <= LONGEST else f'{text[: LONGEST - 1]}…'}"
-
-
-def clock(at: float | None, day: bool = False) -> str:
-    """A moment in UTC; day: with its date."""
-    if at is None:
-        return "at an untold time"
-    form = "%Y-%m-%d %H:%M:%S" if day else "%H:%M:%S"
-    return datetime.fromtimestamp(at, UTC).strftime(form)
 
 
 def _told(rebalances: Sequence[Rebalance]) -> Sequence[Rebalance]:

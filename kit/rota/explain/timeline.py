@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from rota.explain.diagnosis import Diagnosis
+from rota.explain.moments import clock
 from rota.explain.rebalance import Ending, Rebalance, short
 from rota.history import Event, Kind
 from rota.trace.markup import Markup, element, joined
@@ -143,7 +143,7 @@ def _axis(scale: _Scale, height: int) -> Markup:
     drawn = []
     for at in range(first, int(scale.until) + 1, step):
         x = scale.x(at)
-        words = datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
+        words = clock(at)
         drawn.append(element("line", x1=x, x2=x, y1=TOP - 8, y2=height - 4, class_="tick"))
         if x > WIDTH - 40:
             continue  # the words would be cut

@@ -16,10 +16,11 @@ from typing import Any
 
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.connections.error_codes import error_name
+from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import Wait, advertised, find_coordinator, newest
+from rota.explain.moments import clock
 from rota.explain.rebalance import short
-from rota.explain.telling import clock
 from rota.report.format import counted
 
 CLIENT = "rota-explain"
@@ -54,18 +55,61 @@ class Described:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A group as ListGroups has it: its state and type, "" where the broker's version does not tell."""
+
+    state: str = ""
+    type: str = ""
+
+    @property
+    def classic(self) -> bool:
+        """Whether all its members rebalance at once, as those of KIP-848 and of share groups do not."""
+        return self.type.lower() in ("", "classic")
+
+
 class Asker:
-    """Asks brokers. address: of any; patience: seconds for an answer. Errors of all: Unasked."""
+    """Asks brokers. address: of any; patience: seconds for an answer. Errors of all: Unasked.
+
+    unasked: brokers that do not listen where they are said to, whose groups are not known.
+    """
 
     def __init__(self, address: tuple[str, int], patience: float) -> None:
         self._address, self._patience = address, patience
+        self.unasked: list[str] = []
 
-    def groups(self) -> dict[str, str]:
-        """Every group of the broker at the address, and its state, "" where its version does not tell."""
+    def groups(self) -> dict[str, Listed]:
+        """Every group of the cluster: each broker lists those that it coordinates."""
+        found: dict[str, Listed] = {}
+        self.unasked = []
+        brokers = self._brokers()
+        for address in brokers:
+            try:
+                found |= self._listed(address)
+            except NotListening as error:
+                self.unasked.append(str(error))
+        if len(self.unasked) == len(brokers):
+            with _errors():
+                found = self._listed(self._address)
+        return found
+
+    def _brokers(self) -> list[tuple[str, int]]:
         with _errors(), closing(Connection(self._address, CLIENT)) as connection:
             versions = newest(advertised(connection, self._patience))
-            body = self._ask(connection, versions, "ListGroups", {})
-        return {one["group_id"]: one.get("group_state") or "" for one in body["groups"]}
+            if "Metadata" not in versions:
+                return [self._address]
+            brokers = self._ask(connection, versions, "Metadata", {"topics": []})["brokers"]
+        return [beside(self._address, one["host"], one["port"]) for one in brokers]
+
+    def _listed(self, address: tuple[str, int]) -> dict[str, Listed]:
+        """Errors: NotListening, and Unasked."""
+        with _errors(but=NotListening), closing(Connection(address, CLIENT)) as connection:
+            versions = newest(advertised(connection, self._patience))
+            groups = self._ask(connection, versions, "ListGroups", {})["groups"]
+        return {
+            one["group_id"]: Listed(one.get("group_state") or "", one.get("group_type") or "")
+            for one in groups
+        }
 
     def describe(self, group: str, at: float) -> Described:
         """A group, asked of its coordinator."""
@@ -95,10 +139,12 @@ class Asker:
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
-    """What a connection raises, as Unasked."""
+def _errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """What a connection raises, as Unasked. but: is left as it is."""
     try:
         yield
+    except but:
+        raise
     except NotListening as error:
         raise Unasked(f"nothing to ask at {error}; start the broker, or give another address") from error
     except (Closed, Garbage, Deviation, Undecidable) as error:

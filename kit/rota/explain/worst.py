@@ -65,12 +65,17 @@ class Wanted:
         early = self.since is not None and one.ended is not None and one.ended < self.since
         return not late and not early
 
+    def after(self, now: float | None) -> bool:
+        """Whether all that is asked for was after a moment."""
+        return self.since is not None and now is not None and now < self.since
+
 
 @dataclass
 class Explained:
     """All that is told. incidents: the costliest, by time; left_out: how many more there were; groups:
     totals, the costliest first; more_groups: how many were not kept; seconds: of those rebalances of which
-    they are visible; untimed: how many are others; events: about groups."""
+    they are visible; untimed: how many are others; events: about groups; elsewhere: rebalances at
+    other times than those asked for; over: when the last event of any group was, if that is before these."""
 
     incidents: list[Diagnosis]
     left_out: int
@@ -80,6 +85,8 @@ class Explained:
     seconds: float
     untimed: int
     events: int
+    elsewhere: int = 0
+    over: float | None = None
 
     @property
     def first(self) -> Diagnosis | None:
@@ -103,6 +110,8 @@ class Explainer:
     _seconds: float = 0.0
     _untimed: int = 0
     _forgotten: int = 0
+    _elsewhere: int = 0
+    _last: float | None = None
 
     def __post_init__(self) -> None:
         self.incidents = Incidents(self._ended)
@@ -112,6 +121,7 @@ class Explainer:
 
     def take(self, event: Event) -> None:
         """The next event, by time."""
+        self._last = self._last if event.at is None else event.at
         if event.group and not self.wanted.group(event.group):
             return
         if event.source is Source.FRAMES:
@@ -142,11 +152,15 @@ class Explainer:
             self._seconds,
             self._untimed,
             self.accounts.seen,
+            self._elsewhere,
+            self._last if self.wanted.after(self._last) else None,
         )
 
     def _rebalanced(self, one: Rebalance) -> None:
         if self.wanted.takes(one):
             self.incidents.take(one)
+        else:
+            self._elsewhere += 1
 
     def _ended(self, incident: Incident) -> None:
         one = diagnosed(incident)

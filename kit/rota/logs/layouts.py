@@ -28,14 +28,15 @@ LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b\]?:? +(?P
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 """What makes a terminal write in colours."""
 
-_LOGGER = re.compile(r" \([\w$]+(?:\.[\w$]+)+\)[\s\"]*\Z")
-"""The logger's name, and behind it the end of a text in a table of comma-separated values."""
+_LOGGER = re.compile(r" \([\w$]+(?:\.[\w$]+)+(?::\d+)?\)(?: \[[^\[\]]*\])?[\s\"]*\Z")
+"""The logger's name, as Kafka Connect writes it with the number of a line; behind it the thread, as Strimzi
+writes it, or the end of a text in a table of comma-separated values."""
 
 _WHOLE = re.compile(r"\{\"|^\s*\[\s*[\[{]")
 """Where JSON begins that may have messages in it."""
 
-_MESSAGES = ("message", "msg", "MESSAGE", "log", "@message", "textPayload", "line", "body")
-_TIMES = ("@timestamp", "timestamp", "time", "ts", "asctime", "date", "datetime", "@t")
+_MESSAGES = ("message", "msg", "MESSAGE", "log", "@message", "textPayload", "line", "body", "_raw")
+_TIMES = ("@timestamp", "timestamp", "time", "ts", "asctime", "date", "datetime", "@t", "_time")
 
 
 _PART_OF_JSON = re.compile(rf"\s*\"(?:{'|'.join(_MESSAGES)})\"\s*:\s*(\"(?:[^\"\\]|\\.)*\"),?\s*")
@@ -50,9 +51,17 @@ class Found(NamedTuple):
     at: str | float | None = None
 
 
+def tag(text: str) -> re.Match[str] | None:
+    """What Kafka puts before its sentence: the last mark, for a layout may have the class's name too."""
+    found = TAG.search(text)
+    while found is not None and (further := TAG.match(text, found.end())) is not None:
+        found = further
+    return found
+
+
 def bare(message: str) -> str:
     """A message without the logger's name that Kafka's layout has behind it."""
-    if message.endswith((")", '"')) and (found := _LOGGER.search(message, max(0, len(message) - 200))):
+    if message.endswith((")", '"', "]")) and (found := _LOGGER.search(message, max(0, len(message) - 200))):
         return message[: found.start()]
     return message.rstrip()
 
@@ -76,21 +85,23 @@ def of_json(text: str) -> list[Found]:
 
 
 def _messages(values: Any) -> Iterator[Found]:
-    """Every message in a value of JSON, in order, with its time where that stands beside it."""
-    left = [values]
+    """Every message in a value of JSON, in order, with its time where that stands beside it or around it."""
+    left: list[tuple[Any, str | float | None]] = [(values, None)]
     while left:
-        one = left.pop()
+        one, around = left.pop()
         if isinstance(one, dict):
+            at = _time(one)
+            at = around if at is None else at
             message = _message(one)
             if message is not None:
-                yield Found(message, at=_time(one))
+                yield Found(message, at=at)
             else:
-                left += reversed(one.values())
+                left += ((value, at) for value in reversed(one.values()))
         elif isinstance(one, list):
             if len(one) == 2 and all(isinstance(text, str) for text in one) and one[0].isdecimal():
                 yield Found(one[1], at=_seconds(one[0]))  # as Loki answers
             else:
-                left += reversed(one)
+                left += ((value, around) for value in reversed(one))
 
 
 def _message(values: Mapping[str, Any]) -> str | None:

@@ -102,8 +102,12 @@ class Reading:
             for found in messages:
                 yield from self._inner(found, at)
             return
-        tag = layouts.TAG.search(text)
-        if tag is not None:
+        laid = None if self._layout is None else self._layout.search(text)
+        if laid is not None:
+            before = laid.groupdict().get("time") or text[: laid.start("message")]
+            at = self._times.find(before) if at is None else at
+            text = laid["message"]
+        if (tag := layouts.tag(text)) is not None:
             at = self._times.find(text[: tag.start()]) if at is None else at
             sentence = layouts.bare(text[tag.end() :])
             if tag["coordinator"]:
@@ -116,7 +120,7 @@ class Reading:
         elif (rdkafka := layouts.LIBRDKAFKA.search(text)) is not None:
             yield from self._of_rdkafka(rdkafka, text, at)
         else:
-            yield from self._untagged(text, at)
+            yield from self._untagged(text, at, laid is not None)
 
     def end(self) -> Iterator[Event]:
         """What is left to tell when the source has ended."""
@@ -158,14 +162,15 @@ class Reading:
         rest = found["rest"].rstrip()
         yield from self._rdkafka.line(rest, mark, handle, at, self._source.origin())
 
-    def _untagged(self, text: str, at: float | None) -> Iterator[Event]:
-        """The events of a line without Kafka's marks: rota's, or a class that prints none."""
-        found = None if self._layout is None else self._layout.search(text)
-        if found is None:
-            found = layouts.LEVEL.search(text)
+    def _untagged(self, text: str, at: float | None, laid: bool) -> Iterator[Event]:
+        """The events of a line without Kafka's marks: rota's, or a class that prints none.
+
+        laid: it is a message, by the layout that was given.
+        """
+        found = None if laid else layouts.LEVEL.search(text)
         message = layouts.bare(text if found is None else found["message"])
-        before = text if found is None else found.groupdict().get("time") or text[: found.start("message")]
-        at = self._times.find(before) if at is None else at
+        if at is None and not laid:
+            at = self._times.find(text if found is None else text[: found.start("message")])
         origin = self._source.origin()
         if message.startswith("ConsumerConfig values:"):
             self._settings = Settings(at, origin)

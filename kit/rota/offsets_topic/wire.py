@@ -58,13 +58,18 @@ class TopicUnreadable(Exception):
         self.there = there
 
 
+def _goes_on() -> bool:
+    """Nothing ends it."""
+    return False
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is read, and how long is waited.
 
     follow: go on at the end with what is appended, until the reader stops. partitions: these only, all if
     empty. patience: seconds without a leader or an answer after which it is given up. wait: seconds that a
-    leader may hold an answer back while nothing is appended.
+    leader may hold an answer back while nothing is appended. idle: is called where that was so; True ends it.
     """
 
     topic: str = TOPIC
@@ -72,6 +77,7 @@ class Wanted:
     partitions: frozenset[int] = frozenset()
     patience: float = 30.0
     wait: float = 0.5
+    idle: Callable[[], bool] = _goes_on
 
 
 def read_topic(address: tuple[str, int], wanted: Wanted = Wanted()) -> Iterator[Event]:
@@ -83,7 +89,10 @@ def read_topic(address: tuple[str, int], wanted: Wanted = Wanted()) -> Iterator[
         readers = [_PartitionReader(cluster, number) for number in cluster.partitions()]
         yield from by_time([reader.until_its_end() for reader in readers])
         while wanted.follow:
-            yield from _round(cluster, readers)
+            told = [*_round(cluster, readers)]
+            yield from told
+            if not told and wanted.idle():
+                break
         for reader in readers:
             yield from reader.events.end()
 

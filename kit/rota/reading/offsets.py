@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rota.conformance.connections.security import SecureAddress
@@ -82,7 +82,8 @@ class OffsetsOverTheWire:
     def read(self, source: OpenSource) -> Iterator[Event]:
         """The events up to the end of each partition; with `follow` those that come, too."""
         host, port = address(source.name)
-        wanted = Wanted(follow=source.options.follow)
+        wanted, idle = Wanted(follow=source.options.follow), source.options.idle
+        wanted = wanted if idle is None else replace(wanted, idle=idle)
         return _quarantined(read_topic(SecureAddress(host, port, source.options.security), wanted), source)
 
 

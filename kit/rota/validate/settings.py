@@ -11,7 +11,11 @@ from rota.conformance.dialogues.broker_settings import (
     MAX_SIZE,
     MIN_SESSION,
 )
+from rota.conformance.targets.target import DEFAULTS
 from rota.linearise.states import State
+
+JUDGED_BY = {name: value for name, value in DEFAULTS.items() if not name.startswith("group.consumer.")}
+"""Settings by which answers are judged, and Kafka's defaults. None is of the consumer protocol's groups."""
 
 OF_RULES = {
     "join.invalid-session-timeout": (MIN_SESSION, MAX_SESSION),

@@ -1,0 +1,93 @@
+"""Walks in which the coordinator is started anew, recorded: sound ones hold, and planted bugs do not."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from harness.judged_frames import judged
+from harness.recorded_frames import frames_of
+from harness.recorded_walks import recordings
+from harness.walk_hunt import grounds
+from rota.generate.hunt import trial
+from rota.generate.settings import broker_config
+from rota.history import Kind
+from rota.linearise import Restarted
+from rota.mutants.core import core_bugs
+from rota.spec import PROFILES
+from rota.validate.terms import Terms, looks_every
+
+MOST_UNDECIDED = 0.01
+"""The part of events that may be undecided."""
+
+
+def terms_of(ground, durable=True):
+    """By what recordings of walks are judged where nothing is lost."""
+    config, every = broker_config(ground.settings), looks_every(ground.settings)
+    return Terms(PROFILES[ground.profile], config, fresh=True, durable=durable, looks_every=every)
+
+
+@lru_cache(maxsize=2)
+def sound_and_restarted(ground, walks):
+    """The frames of those of the first walks of a seed in which the server is started anew, set as before."""
+    return dict(_sound_and_restarted(ground, walks))
+
+
+def _sound_and_restarted(ground, walks):
+    config = broker_config(ground.settings)
+    for number in range(walks):
+        played = trial(ground.plan(number), ground.settings, ground.profile).played
+        restarts = [one for one in played.history.events if isinstance(one, Restarted)]
+        if restarts and all(one.config in (None, config) for one in restarts):
+            yield number, frames_of(played)
+
+
+def hold(ground, walks, least):
+    """Asserts that no violation is told of walks that were restarted, of which there are so many at least."""
+    accounts = {
+        number: judged(frames, terms_of(ground))
+        for number, frames in sound_and_restarted(ground, walks).items()
+    }
+    assert len(accounts) >= least
+    assert {number: one.violations for number, one in accounts.items() if one.found} == {}
+    undecided = sum(sum(one.undecided.values()) for one in accounts.values())
+    assert undecided <= MOST_UNDECIDED * sum(one.events for one in accounts.values())
+
+
+@pytest.mark.parametrize("profile", ["rota", "kafka-4.x"])
+def test_sound_walks_with_restarts_are_no_violation(profile):
+    hold(grounds(1, profile), walks=25, least=3)
+
+
+def test_restarts_explain_what_nothing_else_does():
+    """Were the same connections ended by their clients, some of it were a violation."""
+    ground, verdicts = grounds(1, "kafka-4.x"), []
+    for frames in sound_and_restarted(ground, 25).values():
+        said = [
+            replace(one, reason="closed by the client") if one.kind is Kind.CLOSED else one for one in frames
+        ]
+        verdicts.append(judged(said, terms_of(ground)).verdict)
+    assert "violated" in verdicts
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("profile", ["kafka-4.x", "kafka-3.x", "kafka-2.1", "rota"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_sound_walks_with_restarts_are_no_violation_in_many(profile, seed):
+    hold(grounds(seed, profile), walks=200, least=20)
+
+
+def test_what_a_log_did_not_lose_is_a_violation_only_if_nothing_is_lost(caplog):
+    """What is planted: a group that has become empty is not stored. After a restart its members are back."""
+    ground, config = grounds(1, "kafka-4.x"), broker_config(grounds(1, "kafka-4.x").settings)
+    caplog.set_level(logging.CRITICAL)
+    found = recordings(core_bugs()["empty-group-unrecorded"], ground, walks=40)
+    shown = next(one for one in found if one.set_as_before(config))
+    frames = frames_of(shown.played)
+    assert judged(frames, terms_of(ground)).verdict == "violated"
+    assert judged(frames, terms_of(ground, durable=False)).verdict == "undecided"
+    sound = trial(ground.plan(shown.plan), ground.settings, ground.profile).played
+    assert judged(frames_of(sound), terms_of(ground)).verdict == "holds"
