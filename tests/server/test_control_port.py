@@ -328,9 +328,51 @@ def transactional(broker, door, stable):
     assert found["committed_offset"] == 50
 
 
+SERVER, MANAGER = "kafka_server_group_coordinator_metrics_", "kafka_coordinator_group_groupmetadatamanager_"
+
+
+def scraped(door):
+    """The metrics that are not 0, by name with labels."""
+    connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=30)
+    connection.request("GET", "/metrics")
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["Content-Type"].partition(";")[0]) == (200, "text/plain")
+    lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    connection.close()
+    found = dict(line.rsplit(" ", 1) for line in lines)
+    assert len(found) == len(lines)
+    return {name: int(value) for name, value in found.items() if int(value)}
+
+
+def measured(broker, door, stable):
+    told = {
+        SERVER + 'group_count{protocol="classic"}': 1,
+        SERVER + 'classic_group_count{state="Stable"}': 1,
+        SERVER + "offset_count": 1,
+        SERVER + "offset_commit_count": 1,
+        SERVER + "group_completed_rebalance_count": 1,
+        MANAGER + "numgroups": 1,
+        MANAGER + "numgroupsstable": 1,
+        MANAGER + "numoffsets": 1,
+    }
+    assert scraped(door) == told
+    again = stable.__class__(broker.bootstrap, "billing")
+    begins = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+    assert subscribed(again, "m1", 0, **begins)["error_code"] == 0
+    stable.call("LeaveGroup", 5, group_id="g", members=[{"member_id": stable.member_id}])
+    told = {name.replace("Stable", "Empty").replace("stable", "empty"): value for name, value in told.items()}
+    told |= {
+        SERVER + 'group_count{protocol="consumer"}': 1,
+        SERVER + 'consumer_group_count{state="Stable"}': 1,
+        SERVER + "consumer_group_rebalance_count": 1,
+    }
+    assert scraped(door) == told
+    again.close()
+
+
 STORIES = (
     erring, delayed, dropped, halved, refusing, expiring, unloaded, moved, forward, reset, connected, topical,
-    transactional,
+    transactional, measured,
 )  # fmt: skip
 
 
@@ -360,6 +402,11 @@ BUGS = (
     ("appends-never-fail", FAULTS + "Faults.of_append", "if self._append_errors", "if not self", refusing),
     ("open-offsets-count", STORED + "_take_offsets", "position, producer_id", "position", transactional),
     ("open-offsets-stay-behind", STORED + "_loaded", "tuple(self.pending(group_id))", "()", transactional),
+    ("every-record-is-a-rebalance", STORED + "take", "bool(record.members) and is_next", "1", measured),
+    ("commits-are-not-counted", STORED + "_take_offsets", "isinstance(record, OffsetRecord)", "0", measured),
+    ("epochs-are-not-counted", STORED + "_take_entries", "isinstance(value, GroupEpoch)", "0", measured),
+    ("groups-of-one-protocol", "rota.control.metrics:metrics", "for group in core.consumer_groups.values()",
+     "for group in ()", measured),
     ("ends-are-not-seen", STORED + "take", "self.offsets.end_transaction", "str", transactional),
     ("nobody-expires", CONTROLS + "expire", "self.groups_served.fire(", "str(", expiring),
     ("unloaded-answers", CONTROLS + "_is_elsewhere", "self.is_loaded and context", "context", unloaded),
@@ -452,7 +499,7 @@ def test_its_own_document_says_what_there_is(door):
     served = door.get("/openapi.json")
     assert served == document(served["info"]["version"], f"http://127.0.0.1:{door.port}")
     told = {(path, method.upper()) for path, methods in served["paths"].items() for method in methods}
-    assert told == {(each.path, each.method) for each in OPERATIONS}
+    assert told == {("/metrics", "GET"), *((each.path, each.method) for each in OPERATIONS)}
     names = [each.name for each in OPERATIONS]
     assert len(names) == len(set(names))
     for operation in OPERATIONS:

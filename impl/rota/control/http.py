@@ -18,12 +18,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from rota.control.fields import BadRequestError, checked
+from rota.control.metrics import CONTENT_TYPE, text
 from rota.control.openapi import document
 from rota.control.operations import OPERATIONS, Operation
 from rota.server.controls import ControlError, Controls, UnknownName
 
 HOST = "127.0.0.1"
-DOCUMENT = "/openapi.json"
+DOCUMENT, METRICS = "/openapi.json", "/metrics"
 
 MOST_BYTES = 64 * 1024
 """Of the body of a request."""
@@ -82,6 +83,14 @@ class ControlPort(ThreadingHTTPServer):
 
         return asyncio.run_coroutine_threadsafe(there(), self._loop).result()
 
+    def metrics(self) -> str:
+        """What Prometheus scrapes."""
+
+        async def there() -> str:
+            return text(self._controls)
+
+        return asyncio.run_coroutine_threadsafe(there(), self._loop).result()
+
     def stop(self) -> None:
         """Listens no more. To be called from another thread than the event loop's."""
         self.shutdown()
@@ -126,6 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_any(self) -> None:
         """Any method: which there are depends on the path."""
         allowed = ""
+        answer: Mapping[str, Any] | str
         try:
             self._check_origin()
             status, answer = 200, self._answer()
@@ -145,13 +155,14 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Nobody reads it."""
 
-    def _send(self, status: int, answer: Mapping[str, Any], allowed: str) -> None:
-        body = json.dumps(answer).encode() + b"\n"
+    def _send(self, status: int, answer: Mapping[str, Any] | str, allowed: str) -> None:
+        is_text = isinstance(answer, str)
+        body = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode() + b"\n"
         self.send_response(status)
         for name, value in (("Allow", allowed), ("Connection", "close" if self.close_connection else "")):
             if value:
                 self.send_header(name, value)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", CONTENT_TYPE if is_text else "application/json")
         self.send_header("Cache-Control", "no-store")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -168,13 +179,15 @@ class _Handler(BaseHTTPRequestHandler):
         if "Origin" in self.headers or self.headers.get("Sec-Fetch-Site", "none") != "none":
             raise _Refusal(403, "pages of a browser are not answered; ask from a program")
 
-    def _answer(self) -> Mapping[str, Any]:
+    def _answer(self) -> Mapping[str, Any] | str:
         asked = urlsplit(self.path)
+        if asked.path == METRICS and self.command == "GET":
+            return self.server.metrics()
         if asked.path == DOCUMENT and self.command == "GET":
             return document(version("rota"), self.server.url)
         operations = _BY_PATH.get(asked.path, {})
         if not operations:
-            there = ", ".join((*_BY_PATH, DOCUMENT))
+            there = ", ".join((*_BY_PATH, METRICS, DOCUMENT))
             raise _Refusal(404, f"there is nothing at {asked.path}; there are {there}")
         operation = operations.get(self.command)
         if operation is None:

@@ -15,12 +15,21 @@ _ERRORS = {
     "409": "It cannot be done as things are: the error says why, and what is there.",
 }
 
+_METRICS: Json = {
+    "operationId": "metrics",
+    "summary": "Groups by state, rebalances and offsets, by Kafka's names, as text for Prometheus.",
+    "responses": {
+        "200": {"description": "As now.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    },
+}
+
 
 def document(version: str, url: str) -> Json:
     """The document. version: of rota; url: where the port is, "http://127.0.0.1:PORT"."""
     paths: dict[str, Json] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    paths["/metrics"] = {"get": _METRICS}
     error = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
     return {
         "openapi": "3.1.0",

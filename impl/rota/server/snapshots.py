@@ -17,7 +17,15 @@ from rota.coordinator import (
     TransactionMarker,
 )
 from rota.coordinator.consumer.group import ConsumerGroup
-from rota.coordinator.consumer.records import CLASSIC, ConsumerBatch, Entry, Key, Value, by_topic
+from rota.coordinator.consumer.records import (
+    CLASSIC,
+    ConsumerBatch,
+    Entry,
+    GroupEpoch,
+    Key,
+    Value,
+    by_topic,
+)
 from rota.coordinator.offset_messages import NO_PRODUCER_ID
 from rota.coordinator.offset_store import OffsetStore
 from rota.wire import WireError
@@ -86,6 +94,15 @@ class LoadedGroup(NamedTuple):
 
 
 @dataclass
+class Counts:
+    """What was stored since the start: offsets, generations with an assignment, epochs of consumer groups."""
+
+    offset_commits: int = 0
+    completed_rebalances: int = 0
+    consumer_rebalances: int = 0
+
+
+@dataclass
 class Stored:
     """What the log of a server in memory has acknowledged or is about to, group by group.
 
@@ -96,11 +113,15 @@ class Stored:
     groups: dict[str, GroupRecord] = field(default_factory=dict)
     entries: dict[str, dict[Key, Value]] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
+    counts: Counts = field(default_factory=Counts)
 
     def take(self, append: Append) -> None:
         """A record more."""
         group_id, record = append.group_id, append.record
         if isinstance(record, GroupRecord):
+            before = self.groups.get(group_id)
+            is_next = before is None or record.generation_id > before.generation_id
+            self.counts.completed_rebalances += bool(record.members) and is_next
             self.groups[group_id] = record
         elif isinstance(record, GroupTombstone):
             (self.entries if record.is_consumer else self.groups).pop(group_id, None)
@@ -116,6 +137,7 @@ class Stored:
         entries = self.entries.setdefault(group_id, {})
         for key, value in batch.entries:
             if value is not None:
+                self.counts.consumer_rebalances += isinstance(value, GroupEpoch) and entries.get(key) != value
                 entries[key] = value
             else:
                 entries.pop(key, None)
@@ -132,6 +154,7 @@ class Stored:
     ) -> None:
         position = self.offsets.next_position()
         for record in records:
+            self.counts.offset_commits += isinstance(record, OffsetRecord)
             self.offsets.apply(group_id, record, position, producer_id)
 
     def all(self) -> list[LoadedGroup]:
