@@ -90,8 +90,7 @@ class ControlledBroker:
         error: by Kafka's name or number. Called again, the one after it gets the next. What it returns can be
         waited for. Errors: ControlError for a name that there is not.
         """
-        fault = Fault(FaultKind.ERROR, error_code(error))
-        return self._ask(lambda: self._controls.plan(api, fault, client_id))
+        return self.error(api, error, 1, client_id)
 
     def error(self, api: str, error: str | int, times: int = 1, client_id: str | None = None) -> Planned:
         """As `answer_once`, so many times."""
