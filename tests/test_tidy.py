@@ -47,6 +47,7 @@ ARROWS = {
     "impl/log": Arrow(frozenset({"wire"})),
     "impl/transactions": Arrow(),
     "impl/server": Arrow(frozenset({"coordinator", "log", "transactions", "wire"}), frozenset({"uvloop"})),
+    "impl/control": Arrow(frozenset({"coordinator", "server", "wire"})),
     "proofs/proofs": Arrow(frozenset({"spec", "invariants"}), frozenset({"z3"})),
 }
 """SOURCE/PACKAGE → what it may import, itself always. The kit may import everything; nothing imports it."""

@@ -45,6 +45,7 @@ def heard(*texts: str, **fields: object) -> DialogueResult:
             '← FindCoordinator  NONE  node_id 1  host "127.0.0.1"  port 22977',
             "← FindCoordinator  NONE  node_id 1  host its  port own",
         ),
+        ("→ TxnOffsetCommit v4  producer_id 17", "→ TxnOffsetCommit v4  producer_id its own"),
         ('← DescribeGroups  client_host "/127.0.0.1"', '← DescribeGroups  client_host "/127.0.0.1"'),
         ("← JoinGroup  member_id @a2", "← JoinGroup  member_id @leader2"),
     ],

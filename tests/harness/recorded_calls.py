@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import signature
 from itertools import chain, count
 from typing import Any, cast
 
@@ -22,6 +23,8 @@ TOKEN_AT: Mapping[str, int | None] = {
     "heartbeat": 2,
     "leave_group": 2,
     "offset_commit": 2,
+    "txn_offset_commit": 2,
+    "end_transaction": 2,
     "offset_fetch": 2,
     "offset_delete": 2,
     "describe_groups": 2,
@@ -33,7 +36,10 @@ TOKEN_AT: Mapping[str, int | None] = {
     "load": None,
     "unload": None,
 }
-"""Methods of the coordinator that are recorded → the place of the token among their arguments."""
+"""Methods of the coordinator that are recorded → the place of the token among their arguments.
+
+Who ends a transaction that was open in the log gives none.
+"""
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,11 @@ class Recorder:
     def __getattr__(self, name: str) -> Any:
         return partial(self._call, name) if name in TOKEN_AT else getattr(self._core, name)
 
-    def _call(self, method: str, *inputs: Any) -> Effects:
-        given = [*map(_at_rest, inputs)]
+    def _call(self, method: str, *inputs: Any, **named: Any) -> Effects:
+        asked = signature(getattr(self._core, method)).bind(*inputs, **named)
+        given = [*map(_at_rest, asked.args)]
         place = TOKEN_AT[method]
-        if place is not None:
+        if place is not None and place < len(given):
             number = next(self._numbers)
             self._tokens[number], given[place] = given[place], number
         self._choices.begin()

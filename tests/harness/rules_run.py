@@ -38,6 +38,7 @@ def _followed(lives: Sequence[Life]) -> OffsetsShadow:
     """The spec has followed a coordinator, and those that have taken its groups over one after the other."""
     choices = Drawn()
     time = [0]
+    groups = _of_producers(lives)
     shadow = OffsetsShadow(lives[0].config, choices, clock=lambda: time[0])
     for number, life in enumerate(lives):
         if number:
@@ -46,16 +47,29 @@ def _followed(lives: Sequence[Life]) -> OffsetsShadow:
             choices.begin(call)
             time[0] = call.now_ms
             if not (call.method == "load" or (call.method == "unload" and number + 1 < len(lives))):
-                _step(shadow, call, number, time)
+                _step(shadow, call, number, time, groups)
     return shadow
 
 
-def _step(shadow: OffsetsShadow, call: Call, life: int, time: list[int]) -> None:
+def _of_producers(lives: Iterable[Life]) -> Mapping[int, str]:
+    """Producer id → the group to which it commits in its transactions.
+
+    The spec's transactions end for one group each. Errors: ValueError where one has committed to two.
+    """
+    groups: dict[int, str] = {}
+    for call in (call for life in lives for call in life.calls if call.method == "txn_offset_commit"):
+        request: core.TxnOffsetCommit = call.inputs[0]
+        if request.group_id and groups.setdefault(request.producer_id, request.group_id) != request.group_id:
+            raise ValueError(f"producer {request.producer_id} commits to more than one group")
+    return groups
+
+
+def _step(shadow: OffsetsShadow, call: Call, life: int, time: list[int], groups: Mapping[int, str]) -> None:
     """One call; those about several groups are a question about each."""
     asked = QUESTIONS.get(call.method)
     if asked is not None:
         version, token = call.inputs[1:3]
-        if call.method == "offset_commit":
+        if call.method in ("offset_commit", "txn_offset_commit"):
             time[0] = call.inputs[3]
         for place, question in enumerate(asked(call)):
             shadow.ask(question, version, (life, token, place))
@@ -63,6 +77,9 @@ def _step(shadow: OffsetsShadow, call: Call, life: int, time: list[int]) -> None
         time[0] = call.inputs[0]
         for group_id in call.inputs[2]:
             shadow.clean_group(group_id)
+    elif call.method == "end_transaction":
+        producer_id, committed = call.inputs[:2]
+        shadow.end(producer_id, committed, groups.get(producer_id, ""))
     elif call.method in ("fire", "appended", "unload"):
         getattr(shadow, call.method)(*call.inputs)
     else:
@@ -92,6 +109,7 @@ def _listings(call: Call) -> Iterable[Question]:
 
 QUESTIONS: Mapping[str, Callable[[Call], Iterable[Any]]] = {
     "offset_commit": _given,
+    "txn_offset_commit": _given,
     "offset_delete": _given,
     "offset_fetch": _fetches,
     "describe_groups": partial(_of_each, Describe),

@@ -256,3 +256,39 @@ def test_every_api_can_be_refused_in_every_version(api):
         body = decode_request(asked).body
         data = encode_response(api.name, version, refused(api.name, version, body, 16), 1)
         assert 16 in codes(decode_response(api.name, version, data).body), (api.name, version)
+
+
+def test_faults_of_the_handle(broker, stable, member):
+    """Each is what the control port's is, whose stories have the details."""
+    broker.error("Heartbeat", "REBALANCE_IN_PROGRESS", times=2)
+    assert [stable.heartbeat() for _ in range(3)] == [REBALANCE_IN_PROGRESS, REBALANCE_IN_PROGRESS, 0]
+    delayed = broker.delay("Heartbeat", SESSION_SECONDS / 2)
+    stable.send("Heartbeat", 4, **stable.place())
+    delayed.wait()
+    assert stable.silent(0.05)
+    broker.advance(SESSION_SECONDS / 2)
+    assert stable.receive()["error_code"] == 0
+    broker.fail_appends("NOT_ENOUGH_REPLICAS")
+    partition = {"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}
+    topics = [{"name": "t", "partitions": [partition]}]
+    place = {"group_id": "g", "generation_id_or_member_epoch": 1, "member_id": stable.member_id}
+    answer = stable.call("OffsetCommit", 8, **place, topics=topics)
+    assert answer["topics"][0]["partitions"][0]["error_code"] == 15
+    broker.unload_coordinator()
+    assert stable.heartbeat() == NOT_COORDINATOR
+    assert broker.load_coordinator() == broker.bootstrap
+    assert stable.heartbeat() == 0
+    ignored = broker.ignore("Heartbeat")
+    other = member(broker.bootstrap, "other")
+    other.send("Heartbeat", 4, **stable.place())
+    ignored.wait()
+    assert other.silent(0.05)
+    broker.cut("Heartbeat")
+    stable.send("Heartbeat", 4, **stable.place())
+    assert len(stable.stream.read()) == 8  # of 4 + 12
+    broker.reset()
+    assert (broker.groups(), broker.connections()) == ({}, [])
+    with pytest.raises(ValueError, match="times=0 is no number of requests"):
+        broker.cut("Heartbeat", times=0)
+    with pytest.raises(ControlError, match="did you mean NOT_ENOUGH_REPLICAS"):
+        broker.fail_appends("NOT_ENOUGH_REPLICA")

@@ -1,5 +1,7 @@
 """The process `rota serve`: its line, its port file, how it ends, and what prevents it."""
 
+import http.client
+import json
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import pytest
 
 from rota.server import KNOWN
 
+NO_DELAY = "group.initial.rebalance.delay.ms=0"
 SERVE = (sys.executable, "-m", "rota", "serve")
 
 
@@ -145,6 +148,34 @@ def test_more_connections_than_files(serve, connect):
     assert sum(answered(client) for client in clients) == 300
     process.terminate()
     assert process.communicate(timeout=30) == ("", "")
+
+
+def asked(port, path, method="GET"):
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=10)
+    connection.request(method, path)
+    return json.loads(connection.getresponse().read())
+
+
+def test_a_port_for_tests(serve, member, tmp_path):
+    path = tmp_path / "control"
+    process, address = serve("--control", "0", "--control-file", str(path), "--set", NO_DELAY)
+    port = path.read_text().strip()
+    assert process.stdout.readline() == f"control at http://127.0.0.1:{port}\n"
+    assert asked(port, "/health")["bootstrap"] == address
+    client = member(address)
+    assert client.join()["generation_id"] == 1
+    assert [each["group_id"] for each in asked(port, "/groups")["groups"]] == ["g"]
+    in_use = refused("--control", port)
+    assert in_use == f"rota: port {port} on 127.0.0.1 is in use; choose another --control, or 0 for any"
+    process.terminate()
+    assert process.communicate(timeout=30) == ("", "")
+    assert (process.returncode, path.exists()) == (0, False)
+
+
+def test_what_a_port_for_tests_cannot_be_with(tmp_path):
+    assert "; give --control 0 for any port" in refused("--control-file", str(tmp_path / "port"))
+    assert "leave out --data-dir" in refused("--control", "0", "--data-dir", str(tmp_path / "data"))
+    assert "are both 9092; choose two ports" in refused("--port", "9092", "--control", "9092")
 
 
 def test_port_file_that_cannot_be_written(tmp_path):

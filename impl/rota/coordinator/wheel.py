@@ -74,6 +74,11 @@ class TimingWheel(Generic[T]):
         if slot is not None:
             del slot[timer_id]
 
+    def deadline_of(self, timer_id: T) -> int | None:
+        """When an armed timer is due, in milliseconds; None if it is not armed."""
+        slot = self._slots.get(timer_id)
+        return None if slot is None else slot[timer_id]
+
     def pop(self, now_ms: int) -> T | None:
         """Take out the first timer that is due at `now_ms`, in the order of `advance`; None if there is none.
 

@@ -267,6 +267,10 @@ class Server:
         """Hands a request to its part of the server, which may take several steps for it."""
         if self._takes is not None and self._takes(body, context):
             return None
+        return self.carry_out(body, context)
+
+    def carry_out(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
+        """As `handle`, whatever the hooks would do with the request."""
         return self._handlers[context.api_name](body, context)
 
     def out_of_range(self) -> Mapping[str, Any]:

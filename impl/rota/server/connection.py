@@ -188,6 +188,13 @@ class Connection(asyncio.BufferedProtocol):
             self._idle.since = self._loop.time()
             self._outgoing.add_pieces(pieces, held)
 
+    def break_off(self, frame: Bytes) -> None:
+        """The first half of a frame leaves, behind what was answered before, and the connection is closed."""
+        if self.is_there:
+            self._outgoing.flush_all()
+            self._write(frame[: len(frame) // 2])
+            self.close()
+
     def _unanswerable(self, why: str) -> None:
         log.warning("closing the connection of %s: %s", self.client_host, why)
         self.close()

@@ -82,6 +82,10 @@ class RequestContext:
         """The connection that the request came on."""
         return self._connection
 
+    def answer_by(self, connection: Answering) -> None:
+        """From now on what answers the request goes this way."""
+        self._connection = connection
+
     def encoded(self, body: Mapping[str, Any]) -> bytes:
         """A response, to be sent by `reply_in_pieces`. Errors: WireError for what cannot be encoded."""
         return encode_response(self.api_name, self.version, body, self._correlation_id)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from rota.server.broker import Server
 from rota.server.clock import PutForward
-from rota.server.controls import Controls, OpenConnection, Planned
+from rota.server.controls import Controls, OpenConnection, error_code
+from rota.server.faults import Fault, FaultKind, Planned
 from rota.server.in_thread import in_thread
 from rota.server.settings import USUAL, Settings
 from rota.server.snapshots import GroupSnapshot
@@ -90,7 +90,32 @@ class ControlledBroker:
         error: by Kafka's name or number. Called again, the one after it gets the next. What it returns can be
         waited for. Errors: ControlError for a name that there is not.
         """
-        return self._ask(lambda: self._controls.answer_once(api, error, client_id))
+        return self.error(api, error, 1, client_id)
+
+    def error(self, api: str, error: str | int, times: int = 1, client_id: str | None = None) -> Planned:
+        """As `answer_once`, so many times."""
+        return self._plan(api, Fault(FaultKind.ERROR, error_code(error)), times, client_id)
+
+    def delay(self, api: str, seconds: float, times: int = 1, client_id: str | None = None) -> Planned:
+        """The next requests of this API are carried out so much later, by the server's clock."""
+        return self._plan(api, Fault(FaultKind.DELAY, delay_ms=int(1000 * seconds)), times, client_id)
+
+    def ignore(self, api: str, times: int = 1, client_id: str | None = None) -> Planned:
+        """The next requests of this API are neither carried out nor answered; their connections stay."""
+        return self._plan(api, Fault(FaultKind.DROP), times, client_id)
+
+    def cut(self, api: str, times: int = 1, client_id: str | None = None) -> Planned:
+        """The next requests of this API are carried out, and their connections break amid the answers."""
+        return self._plan(api, Fault(FaultKind.CUT), times, client_id)
+
+    def _plan(self, api: str, fault: Fault, times: int, client_id: str | None) -> Planned:
+        if times < 1:
+            raise ValueError(f"times={times} is no number of requests; give 1 or more")
+        return self._ask(lambda: self._controls.plan(api, fault, client_id, times))
+
+    def fail_appends(self, error: str | int, times: int = 1) -> None:
+        """The log answers the coordinator's next appends with an error. Errors: ControlError."""
+        self._ask(lambda: self._controls.fail_appends(error, times))
 
     def move_coordinator(self) -> str:
         """Another broker becomes the coordinator of all groups; its address, which FindCoordinator names.
@@ -100,6 +125,25 @@ class ControlledBroker:
         were. The next move goes back.
         """
         return self._await(self._controls.move_coordinator())
+
+    def unload_coordinator(self) -> None:
+        """Nobody coordinates from now on, until `load_coordinator` or `move_coordinator`.
+
+        What is parked, and whoever asks, is answered NOT_COORDINATOR, FindCoordinator
+        COORDINATOR_NOT_AVAILABLE. Errors: ControlError where nobody does already.
+        """
+        self._await(self._controls.unload_coordinator())
+
+    def load_coordinator(self) -> str:
+        """The broker that coordinated last does again, with what the log has; its address."""
+        return self._await(self._controls.load_coordinator())
+
+    def reset(self) -> None:
+        """As if it had just been started, at the same address; but the clock stays where it was put.
+
+        Connections are closed. Groups, offsets, topics, transactions and planned faults are gone.
+        """
+        self._await(self._controls.reset())
 
     def advance(self, seconds: float) -> None:
         """Puts the server's clock forward: sessions, rebalances, retention and idle connections run out.
@@ -134,15 +178,13 @@ def controlled(
 
     async def serve(stop: asyncio.Event, listening: Callable[[ControlledBroker], object]) -> None:
         loop = cast(PutForward, asyncio.get_running_loop())
-        controls = Controls(loop)
-        settings = Settings.of({**NO_DELAY, **(config or {})}, profile)
-        controls.server = Server(settings, hooks=controls.hooks)
-        address = await controls.server.start(port)
+        controls = Controls(loop, Settings.of({**NO_DELAY, **(config or {})}, profile))
+        address = await controls.start(port)
         try:
             listening(ControlledBroker(address, controls, loop))
             await stop.wait()
         finally:
-            await controls.server.stop()
+            await controls.stop()
 
     with in_thread(serve, PutForward) as broker:
         yield broker

@@ -1,33 +1,44 @@
 """A server in the hand of a test: what happens to its groups, its connections, its answers, its clock.
 
-Nothing of it can be reached over the wire. `Controls` is on the server's event loop; `ControlledBroker` is
-what tests hold, and asks it from any thread.
+`Controls` is on the server's event loop, and everything that can be done is done there. `ControlledBroker`,
+what tests of Python hold, asks it from any thread; `rota.control` is its door for other languages.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
+import logging
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, cast
+from uuid import UUID
 
-from rota.coordinator import Append, TimerId
-from rota.coordinator.group import Member
+from rota.coordinator import Append, TimerId, TimerKind
 from rota.coordinator.timers import expires
+from rota.server.answers import Later
 from rota.server.broker import HOST, Hooks, Server
 from rota.server.clock import PutForward
+from rota.server.cluster import Cluster
 from rota.server.connection import Connection
 from rota.server.context import RequestContext
 from rota.server.errors import Refusal
+from rota.server.faults import CutOff, Fault, FaultKind, Faults, Planned
 from rota.server.group_log import Answered, GroupLog, MemoryLog
+from rota.server.groups import GroupService
 from rota.server.intake import FRAME_LIMITS
 from rota.server.refused import refused
-from rota.server.settings import NODE_ID
+from rota.server.settings import NODE_ID, Settings
 from rota.server.snapshots import GroupSnapshot, Stored
 from rota.wire.error_codes import ERROR_CODES
+
+log = logging.getLogger(__name__)
+
+Body = Mapping[str, Any]
+
+_GROUP = 0
+"""The type of a key that FindCoordinator looks for, of groups."""
 
 OTHER_NODE = NODE_ID + 1
 """The node to which the coordinator moves first."""
@@ -37,6 +48,8 @@ COARSE_SECONDS = 0.005
 
 _OF_A_COORDINATOR = frozenset(
     {
+        "ConsumerGroupDescribe",
+        "ConsumerGroupHeartbeat",
         "DeleteGroups",
         "DescribeGroups",
         "Heartbeat",
@@ -46,6 +59,7 @@ _OF_A_COORDINATOR = frozenset(
         "OffsetDelete",
         "OffsetFetch",
         "SyncGroup",
+        "TxnOffsetCommit",
     }
 )
 """APIs that only the coordinator answers; a ListGroups names what the broker itself coordinates."""
@@ -55,19 +69,12 @@ class ControlError(LookupError):
     """What a test has asked for is not there; the text says what is."""
 
 
-@dataclass(frozen=True)
-class Planned:
-    """An error that the next request of an API is to get. `answered` is set when it has got it."""
+class ControlPortError(OSError):
+    """The port at which others ask cannot be had."""
 
-    api: str
-    error_code: int
-    client_id: str | None
-    answered: threading.Event = field(default_factory=threading.Event)
 
-    def wait(self, seconds: float = 30.0) -> None:
-        """Returns when a request has got the error. Errors: TimeoutError."""
-        if not self.answered.wait(seconds):
-            raise TimeoutError(f"nobody has sent {self.api} in {seconds:g} s")
+class UnknownName(ControlError):
+    """An API or an error that Kafka does not have."""
 
 
 @dataclass(frozen=True)
@@ -82,52 +89,129 @@ class OpenConnection:
 
 
 class _KeptLog(MemoryLog):
-    """A log in memory that can be read."""
+    """A log in memory that can be read, and refuses what it is told to refuse."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, answered: Answered, stored: Stored) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, answered: Answered, stored: Stored, faults: Faults
+    ) -> None:
         super().__init__(loop, answered)
         self._stored = stored
+        self._faults = faults
 
     def append(self, append: Append) -> None:
-        self._stored.take(append)
-        super().append(append)
+        error_code = self._faults.of_append()
+        if not error_code:
+            self._stored.take(append)
+        self._loop.call_soon(self._answered, append.append_id, error_code)
 
 
 class Controls:
-    """The hand itself. All of it runs on the event loop; `server` is put in when it is made."""
+    """The hand itself, and the server in it. All of it runs on the event loop.
 
-    server: Server
+    server: as it is now; `reset` puts another one in its place. stored: what its log has. faults: what is
+    planned. is_loaded: whether any node coordinates.
+    """
 
-    def __init__(self, loop: PutForward) -> None:
+    def __init__(self, loop: PutForward, settings: Settings) -> None:
         self._loop = loop
-        self._stored = Stored()
-        self._planned: list[Planned] = []
+        self._settings = settings
         self._names: weakref.WeakKeyDictionary[Connection, set[str]] = weakref.WeakKeyDictionary()
+        self._delays: set[asyncio.TimerHandle] = set()
+        self._one_at_a_time = asyncio.Lock()
+        self.faults = Faults()
+        self.stored = Stored()
+        self.is_loaded = True
         self.hooks = Hooks(self._takes, self._log, loop.wall_clock_ms)
+        self.server = Server(settings, hooks=self.hooks)
+
+    async def start(self, port: int = 0) -> str:
+        """The server listens. As of `Server.start`."""
+        return await self.server.start(port)
+
+    async def stop(self) -> None:
+        """As of `Server.stop`; nothing that was delayed happens any more."""
+        for delay in self._delays:
+            delay.cancel()
+        self._delays.clear()
+        await self.server.stop()
+
+    @property
+    def groups_served(self) -> GroupService:
+        """The coordinator with its clock."""
+        assert self.server.groups is not None
+        return self.server.groups
+
+    @property
+    def cluster(self) -> Cluster:
+        """Where it is."""
+        assert self.server.cluster is not None
+        return self.server.cluster
+
+    @property
+    def bootstrap(self) -> str:
+        """Where clients find it."""
+        return f"{HOST}:{self.cluster.ports[NODE_ID]}"
+
+    @property
+    def now_ms(self) -> int:
+        """The server's wall clock."""
+        return self._loop.wall_clock_ms()
 
     def _log(self, loop: asyncio.AbstractEventLoop, answered: Answered) -> GroupLog:
-        return _KeptLog(loop, answered, self._stored)
+        return _KeptLog(loop, answered, self.stored, self.faults)
 
-    def _takes(self, body: Mapping[str, Any], context: RequestContext) -> bool:
+    def _takes(self, body: Body, context: RequestContext) -> bool:
         """Whether a request is answered here: where a test wants it, or where its coordinator is not."""
         self._note(body, context)
-        for planned in self._planned:
-            if planned.api == context.api_name and planned.client_id in (None, context.client_id):
-                self._planned.remove(planned)
-                context.reply(refused(context.api_name, context.version, body, planned.error_code))
-                planned.answered.set()
-                return True
-        assert self.server.cluster is not None
-        if context.connection.port == self.server.cluster.ports[self.server.cluster.coordinator]:
+        fault = self.faults.of(context.api_name, context.client_id)
+        if fault is None:
+            return self._is_elsewhere(body, context)
+        if fault.kind is FaultKind.ERROR:
+            context.reply(refused(context.api_name, context.version, body, fault.error_code))
+        elif fault.kind is FaultKind.DROP:
+            context.dropped()
+        elif fault.kind is FaultKind.DELAY:
+            self._delay(fault.delay_ms / 1000, body, context)
+        else:
+            context.answer_by(CutOff(cast(Connection, context.connection)))
+            return self._is_elsewhere(body, context)
+        return True
+
+    def _delay(self, seconds: float, body: Body, context: RequestContext) -> None:
+        def later() -> None:
+            self._delays.discard(handle)
+            Later(self.server.turns).add(self._steps(body, context))
+
+        handle = self._loop.call_later(seconds, later)
+        self._delays.add(handle)
+
+    def _steps(self, body: Body, context: RequestContext) -> Iterator[None]:
+        """A request that comes late is carried out as any other."""
+        try:
+            if not self._is_elsewhere(body, context):
+                yield from self.server.carry_out(body, context) or ()
+        except Exception:
+            log.exception("closing a connection: %s failed", context.api_name)
+            context.close_connection("")
+
+    def _is_elsewhere(self, body: Body, context: RequestContext) -> bool:
+        """Answers what only a coordinator answers where the one that is asked is none."""
+        name = context.api_name
+        if name == "FindCoordinator" and not self.is_loaded and body.get("key_type", 0) == _GROUP:
+            self._refuse(body, context, "COORDINATOR_NOT_AVAILABLE")
+            return True
+        if self.is_loaded and context.connection.port == self.cluster.ports[self.cluster.coordinator]:
             return False
-        if context.api_name == "ListGroups":
+        if name == "ListGroups":
             context.reply({"groups": []})
             return True
-        if context.api_name in _OF_A_COORDINATOR:
-            code = ERROR_CODES["NOT_COORDINATOR"]
-            context.reply(refused(context.api_name, context.version, body, code))
+        if name in _OF_A_COORDINATOR:
+            self._refuse(body, context, "NOT_COORDINATOR")
             return True
         return False
+
+    def _refuse(self, body: Body, context: RequestContext, error: str) -> None:
+        context.reply(refused(context.api_name, context.version, body, ERROR_CODES[error]))
 
     def _note(self, body: Mapping[str, Any], context: RequestContext) -> None:
         names = self._names.setdefault(cast(Connection, context.connection), set())
@@ -135,9 +219,21 @@ class Controls:
         names.update(name for name in said if name)
 
     def groups(self) -> dict[str, GroupSnapshot]:
-        """Every group, by id."""
-        assert self.server.groups is not None
-        return {name: self._stored.seen(group) for name, group in self.server.groups.core.groups.items()}
+        """Every group, by id, those of the classic protocol first."""
+        core = self.groups_served.core
+        classic = {name: self.stored.seen(group) for name, group in core.groups.items()}
+        consumer = {
+            name: self.stored.seen_of_consumers(group, self.topic_name)
+            for name, group in core.consumer_groups.items()
+        }
+        return {**classic, **consumer}
+
+    def topic_name(self, topic_id: UUID) -> str:
+        """A topic's name; its id if it is gone."""
+        try:
+            return self.server.topics.identified(topic_id).name
+        except Refusal:
+            return str(topic_id)
 
     def connections(self) -> list[OpenConnection]:
         """Those on which something was asked."""
@@ -154,30 +250,32 @@ class Controls:
         except Refusal as refusal:
             raise ControlError(str(refusal)) from None
 
-    def expire(self, name: str, group_id: str | None) -> None:
-        """A member's session is over. Errors: ControlError."""
-        group, member = self._member(name, group_id)
-        assert self.server.groups is not None
-        if not expires(self.server.groups.core.groups[group], member):
-            raise ControlError(
-                f"member {member.member_id} waits for an answer of its group, which keeps it alive; "
-                f"wait until the group is Stable"
-            )
-        self.server.groups.fire(TimerId(member.timer or "session", group, member.member_id))
+    def expire(self, name: str, group_id: str | None) -> str:
+        """A member's session is over; its id. Errors: ControlError."""
+        group, member_id = self._member(name, group_id)
+        core = self.groups_served.core
+        kind: TimerKind = "consumer_session"
+        if group in core.groups:
+            member = core.groups[group].members[member_id]
+            if not expires(core.groups[group], member):
+                raise ControlError(
+                    f"member {member_id} waits for an answer of its group, which keeps it alive; "
+                    f"wait until the group is Stable"
+                )
+            kind = member.timer or "session"
+        self.groups_served.fire(TimerId(kind, group, member_id))
+        return member_id
 
-    def _member(self, name: str, group_id: str | None) -> tuple[str, Member]:
-        assert self.server.groups is not None
-        groups = self.server.groups.core.groups
-        there = [(each, member) for each in groups.values() for member in each.members.values()]
+    def _member(self, name: str, group_id: str | None) -> tuple[str, str]:
+        there = [(group.group_id, member) for group in self.groups().values() for member in group.members]
         found = [
-            (each.group_id, member)
-            for each, member in there
-            if name in (member.member_id, member.group_instance_id, member.client_id)
-            and group_id in (None, each.group_id)
+            (group, member.member_id)
+            for group, member in there
+            if name in member.names and group_id in (None, group)
         ]
         if len(found) == 1:
             return found[0]
-        named = ", ".join(f"{member.member_id} of {each.group_id}" for each, member in there) or "none"
+        named = ", ".join(f"{member.member_id} of {group}" for group, member in there) or "none"
         how_many = f"{len(found)} members are" if found else "no member is"
         raise ControlError(f"{how_many} called {name!r}; members are: {named}")
 
@@ -197,39 +295,84 @@ class Controls:
             each.abort()
         return len(found)
 
-    def answer_once(self, api: str, error: str | int, client_id: str | None) -> Planned:
-        """The next request of an API gets this error. Errors: ControlError."""
-        planned = Planned(_known_api(api), _code(error), client_id)
-        self._planned.append(planned)
+    def plan(self, api: str, fault: Fault, client_id: str | None = None, times: int = 1) -> Planned:
+        """The next requests of an API meet a fault. Errors: UnknownName."""
+        planned = Planned(_known_api(api), fault, client_id, times)
+        self.faults.planned.append(planned)
         return planned
+
+    def fail_appends(self, error: str | int, times: int = 1) -> None:
+        """The log answers its next appends with an error. Errors: UnknownName."""
+        self.faults.fail_appends(error_code(error), times)
 
     async def move_coordinator(self) -> str:
         """The coordinator is another node from now on, with what its log has; its address."""
-        assert self.server.groups is not None
-        assert self.server.cluster is not None
-        cluster = self.server.cluster
-        if OTHER_NODE not in cluster.ports:
-            cluster.ports[OTHER_NODE] = await self.server.listen_too()
-        cluster.coordinator = NODE_ID if cluster.coordinator == OTHER_NODE else OTHER_NODE
-        self.server.groups.move(self._stored.all())
-        return f"{HOST}:{cluster.ports[cluster.coordinator]}"
+        async with self._one_at_a_time:
+            cluster = self.cluster
+            if OTHER_NODE not in cluster.ports:
+                cluster.ports[OTHER_NODE] = await self.server.listen_too()
+            cluster.coordinator = NODE_ID if cluster.coordinator == OTHER_NODE else OTHER_NODE
+            self.groups_served.unload()
+            self._take_over()
+            return self.coordinator
+
+    async def unload_coordinator(self) -> None:
+        """No node coordinates from now on. Errors: ControlError where none does."""
+        async with self._one_at_a_time:
+            if not self.is_loaded:
+                raise ControlError("the coordinator is unloaded already; load it, or move it")
+            self.is_loaded = False
+            self.groups_served.unload()
+
+    async def load_coordinator(self) -> str:
+        """The node that coordinated last has what its log has; its address. Errors: ControlError."""
+        async with self._one_at_a_time:
+            if self.is_loaded:
+                raise ControlError("the coordinator is loaded; unload it first, or move it")
+            self._take_over()
+            return self.coordinator
+
+    def _take_over(self) -> None:
+        self.groups_served.take_over(self.stored.all())
+        self.is_loaded = True
+
+    @property
+    def coordinator(self) -> str:
+        """The address of the node that coordinates, or did last."""
+        return f"{HOST}:{self.cluster.ports[self.cluster.coordinator]}"
 
     async def advance(self, seconds: float) -> None:
         """The server's clock is put forward; what is due by then happens."""
-        await self._loop.put_forward(seconds + COARSE_SECONDS)
+        async with self._one_at_a_time:
+            await self._loop.put_forward(seconds + COARSE_SECONDS)
+
+    async def reset(self) -> None:
+        """The server is as if it had just started, at the same port. The clock stays where it is.
+
+        Connections are closed; groups, offsets, topics, transactions and what was planned are gone.
+        """
+        async with self._one_at_a_time:
+            port = self.cluster.ports[NODE_ID]
+            self.faults.forget()
+            await self.stop()
+            self.stored = Stored()
+            self.is_loaded = True
+            self.server = Server(self._settings, hooks=self.hooks)
+            await self.server.start(port)
 
 
 def _known_api(name: str) -> str:
     if name not in FRAME_LIMITS:
-        raise ControlError(f"no API of this server is called {name!r}; {_nearly(name, list(FRAME_LIMITS))}")
+        raise UnknownName(f"no API of this server is called {name!r}; {_nearly(name, list(FRAME_LIMITS))}")
     return name
 
 
-def _code(error: str | int) -> int:
+def error_code(error: str | int) -> int:
+    """The code of an error, by Kafka's name for it or by its number. Errors: UnknownName."""
     if isinstance(error, int):
         return error
     if error not in ERROR_CODES:
-        raise ControlError(f"no error is called {error!r}; {_nearly(error, list(ERROR_CODES))}")
+        raise UnknownName(f"no error is called {error!r}; {_nearly(error, list(ERROR_CODES))}")
     return ERROR_CODES[error]
 
 

@@ -20,7 +20,6 @@ from rota.coordinator import (
     CoordinatorConfig,
     Effects,
     GroupCoordinator,
-    GroupRecord,
     Heartbeat,
     JoinGroup,
     JoinGroupProtocol,
@@ -30,7 +29,6 @@ from rota.coordinator import (
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
-    OffsetRecord,
     Reply,
     SyncGroup,
     SyncGroupAssignment,
@@ -56,6 +54,7 @@ from rota.server.offset_bodies import (
     txn_commit_request,
 )
 from rota.server.offset_parts import InParts, Room, parts_of, parts_of_fetch, whole, whole_fetch
+from rota.server.snapshots import LoadedGroup
 from rota.server.stored_consumers import entries_of_group
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers, wall_clock_ms
@@ -189,15 +188,22 @@ class GroupService:
         """The end of a producer's transaction goes to the log; `ended` gets the log's answer."""
         self._do(self.core.end_transaction(producer_id, is_commit, Ended(ended)))
 
-    def move(self, groups: Iterable[tuple[str, GroupRecord | None, Iterable[OffsetRecord]]]) -> None:
-        """Another broker becomes the coordinator with what the log has: each group's last record, offsets.
+    def unload(self) -> None:
+        """The coordinator forgets its groups: another broker has them, or nobody does.
 
         What is parked is answered NOT_COORDINATOR. What the log has not answered is not answered any more.
         """
         self._do(self.core.unload())
         self._forgotten = self._last_append
-        for group_id, record, offsets in groups:
-            self._do(self.core.load(group_id, record, offsets))
+
+    def take_over(self, groups: Iterable[LoadedGroup]) -> None:
+        """The coordinator that has just been unloaded, or another one, has what the log has."""
+        for group in groups:
+            self._do(self.core.load(*group))
+
+    def left_ms(self, timer_id: TimerId) -> int | None:
+        """Milliseconds until a timer is due, None if it is not armed."""
+        return self._timers.left_ms(timer_id)
 
     def topic_gone(self, topic: str) -> None:
         """A topic has been deleted."""

@@ -83,6 +83,11 @@ class LoopTimers(Generic[T]):
         """Forget a timer, if it is armed. The handle stays: it is cheaper to wake once for nothing."""
         self._wheel.cancel(timer_id)
 
+    def left_ms(self, timer_id: T) -> int | None:
+        """Milliseconds until an armed timer is due, 0 for one that is late; None if it is not armed."""
+        deadline_ms = self._wheel.deadline_of(timer_id)
+        return None if deadline_ms is None else max(0, ceil(deadline_ms - self.now()))
+
     def clear(self) -> None:
         """Forget all timers."""
         self._wheel = TimingWheel()

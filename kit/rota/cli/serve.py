@@ -7,8 +7,10 @@ import errno
 import logging
 import resource
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,7 +23,12 @@ from rota.log import Fsync
 from rota.server import KNOWN, SERVED, USUAL, DataDir, Settings, SettingsError, StorageError, default
 from rota.server import serve as serve_until
 from rota.server.allocator import give_back_large
+from rota.server.clock import PutForward
+from rota.server.controls import ControlPortError
 from rota.server.garbage import collect_seldom
+
+if TYPE_CHECKING:
+    from rota.control import ControlPort
 
 USUAL_SETTING = "group.initial.rebalance.delay.ms=0"
 _WIDTH = max(map(len, KNOWN))
@@ -31,6 +38,7 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
 SECTIONS = {
     "Where it listens": ("--port", "--port-file"),
     "What it keeps": ("--data-dir", "--fsync"),
+    "What tests may do to it": ("--control", "--control-file"),
     "How it behaves": ("--profile", "--set"),
     "What to report": ("--log-level",),
 }
@@ -39,6 +47,8 @@ EXAMPLES = (
     Example("rota serve --port 9092", "A broker for clients with bootstrap.servers=127.0.0.1:9092."),
     Example("rota serve --port 9092 --data-dir groups --log-level info",
             "Its groups outlive it; what happens to them is told in the words of Kafka's log."),
+    Example("rota serve --port 9092 --control 9093",
+            "Tests in any language make it misbehave: http://127.0.0.1:9093/openapi.json says how."),
     Example("rota serve --set group.initial.rebalance.delay.ms=0",
             "First members need not wait; on any port, which it prints."),
 )  # fmt: skip
@@ -72,6 +82,17 @@ EXAMPLES = (
     help="When what --data-dir keeps is forced to the disk: before each answer, when the system likes, or "
     "every so many milliseconds.",
 )
+@click.option(
+    "--control",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Port on 127.0.0.1 at which tests ask for faults, by HTTP and JSON; 0: any. Off by default.",
+)
+@click.option(
+    "--control-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write the port of --control to when it listens; removed at its end.",
+)
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.",
               shell_complete=completing.settings_of_brokers)  # fmt: skip
 @click.option(
@@ -92,6 +113,8 @@ def serve(
     port_file: Path | None,
     data_dir: Path | None,
     fsync: str,
+    control: int | None,
+    control_file: Path | None,
     settings: tuple[str, ...],
     profile: str,
     log_level: str,
@@ -103,19 +126,26 @@ def serve(
     client asks for one. What it mends is in docs/beside-kafka.md.
     """
     config, data = _config(settings), _data_dir(data_dir, fsync)
+    _check_control(control, control_file, port, data)
     try_files([port_file] if port_file else [], "name another --port-file")
+    try_files([control_file] if control_file else [], "name another --control-file")
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
-        interrupted = asyncio.run(_serve(config, profile, port, port_file, data))
+        with asyncio.Runner(loop_factory=None if control is None else PutForward) as runner:
+            how = _How(config, profile, port, control, data)
+            interrupted = runner.run(_serve(how, port_file, control_file))
     except StorageError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
             raise
         reason = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed for this user"
-        raise UsageError(f"port {port} on 127.0.0.1 {reason}; choose another --port, or 0 for any") from None
+        option, number = ("--control", control) if isinstance(error, ControlPortError) else ("--port", port)
+        raise UsageError(
+            f"port {number} on 127.0.0.1 {reason}; choose another {option}, or 0 for any"
+        ) from None
     if interrupted is not None:
         raise Interrupted(interrupted)
 
@@ -154,9 +184,44 @@ def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
     return DataDir(str(path), Fsync.INTERVAL, interval) if interval else DataDir(str(path), Fsync(fsync))
 
 
-async def _serve(
-    config: dict[str, object], profile: str, port: int, port_file: Path | None, data_dir: DataDir | None
-) -> int | None:
+def _check_control(control: int | None, file: Path | None, port: int, data_dir: DataDir | None) -> None:
+    """Errors: UsageError for what a control port cannot be with."""
+    if control is None and file is not None:
+        raise UsageError("--control-file is for the port of --control; give --control 0 for any port")
+    if control is not None and data_dir is not None:
+        raise UsageError("--control holds a server whose groups are in memory; leave out --data-dir")
+    if control and control == port:
+        raise UsageError(f"--port and --control are both {port}; choose two ports, or 0 for any")
+
+
+@dataclass(frozen=True)
+class _How:
+    """How a server is run. control: the port for tests, None without one."""
+
+    config: Mapping[str, object]
+    profile: str
+    port: int
+    control: int | None
+    data_dir: DataDir | None
+
+    async def serve(
+        self, stop: asyncio.Event, listening: Callable[[str, ControlPort | None], object]
+    ) -> None:
+        """Serves until `stop` is set; `listening` is told the address, and the port for tests."""
+        if self.control is not None:
+            from rota.control import serve_controlled  # HTTP is loaded where it is asked for
+
+            about = self.config, self.port, self.control, stop, listening, self.profile
+            await serve_controlled(*about)
+            return
+
+        def alone(address: str) -> None:
+            listening(address, None)
+
+        await serve_until(self.config, self.port, stop, alone, data_dir=self.data_dir, profile=self.profile)
+
+
+async def _serve(how: _How, port_file: Path | None, control_file: Path | None) -> int | None:
     """Serves until a signal ends it; the one that did, unless it was SIGTERM."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     received: list[signal.Signals] = []
@@ -171,16 +236,20 @@ async def _serve(
 
     written: list[Path] = []
 
-    def listening(address: str) -> None:
-        if port_file is not None:
-            write_files([(port_file, address.rpartition(":")[2] + "\n")])
-            written.append(port_file)
+    def listening(address: str, door: ControlPort | None) -> None:
+        ports = [(port_file, address.rpartition(":")[2]), (control_file, str(door.port) if door else "")]
+        for path, number in ports:
+            if path is not None:
+                write_files([(path, f"{number}\n")])
+                written.append(path)
         collect_seldom()
         give_back_large()
         click.echo(f"listening on {address}")
+        if door is not None:
+            click.echo(f"control at {door.url}")
 
     try:
-        await serve_until(config, port, stop, listening, data_dir=data_dir, profile=profile)
+        await how.serve(stop, listening)
     finally:
         for path in written:
             path.unlink(missing_ok=True)

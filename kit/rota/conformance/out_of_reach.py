@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _LOG = "a log that fails or is slow"
 _STARTS = "a coordinator that is asked in the moment in which it starts, stops or loads"
-_TRANSACTIONS = "transactions, whose requests the kit does not speak"
+_OPEN = "a group whose open transaction is all that keeps it, for as long as offsets are kept"
 _BEFORE_4_0 = "rules that only brokers before 4.0 have"
 
 OUT_OF_REACH: Mapping[str, str] = {
@@ -22,16 +22,6 @@ OUT_OF_REACH: Mapping[str, str] = {
     "admin.deletion-failed": _LOG,
     "admin.offsets-wait": _LOG,
     "admin.offsets-kept": _LOG,
-    "offsets.unstable": _TRANSACTIONS,
-    "transactions.commit-invalid-group-id": _TRANSACTIONS,
-    "transactions.commit-unknown-group": _TRANSACTIONS,
-    "transactions.commit-without-membership": _TRANSACTIONS,
-    "transactions.commit-unknown-member": _TRANSACTIONS,
-    "transactions.commit-fenced-instance-id": _TRANSACTIONS,
-    "transactions.commit-illegal-generation": _TRANSACTIONS,
-    "transactions.commit": _TRANSACTIONS,
-    "transactions.aborted": _TRANSACTIONS,
-    "transactions.ended": _TRANSACTIONS,
     "offsets.rebalance-before-membership": _BEFORE_4_0,
     "offsets.deleted-at-once": _BEFORE_4_0,
 }
@@ -50,9 +40,8 @@ SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
     "unstable_while_appending": _LOG,
     "leave_waits_for_record": _LOG,
     "deletion_waits_for_record": _LOG,
-    "absent_group_transaction_creates": _TRANSACTIONS,
-    "open_transaction_keeps_offset": _TRANSACTIONS,
-    "open_transaction_keeps_group": _TRANSACTIONS,
+    "open_transaction_keeps_offset": _OPEN,
+    "open_transaction_keeps_group": _OPEN,
 }
 """Switch of a profile in which Kafka 3 or rota differs from Kafka 4 -> what it takes to see that."""
 

@@ -124,7 +124,8 @@ def _changed(bug: CoreBug, function: FunctionType) -> FunctionType:
     if times != 1:
         raise StaleBugError(f"{bug.name}: {bug.function} has the old text {times} times, not once")
     names: dict[str, object] = {}
-    changed = source[source.index("def ") :].replace(bug.old, bug.new)
+    begins = "async def " if inspect.iscoroutinefunction(function) else "def "
+    changed = source[source.index(begins) :].replace(bug.old, bug.new)
     exec(compile(changed, f"<{bug.name}>", "exec", dont_inherit=True), dict(vars(_module(bug))), names)
     made = names[function.__name__]
     if not isinstance(made, FunctionType) or made.__code__.co_freevars != function.__code__.co_freevars:

@@ -47,6 +47,7 @@ from rota.conformance.cases import (  # noqa: F401, I001 - each registers its ca
     timers_delay,
     timers_phases,
     timers_sessions,
+    transactions,
     voting,
     wire,
     older_brokers,

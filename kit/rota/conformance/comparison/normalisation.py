@@ -28,6 +28,7 @@ _LEFT_OUT = (
     (re.compile(r"\(\d+ B #\d+\)"), ""),  # metadata in requests, which are ours
     (re.compile(r"closed(?: the connection)?(?:: .*| \(.*\))"), "closed"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID"),
+    (re.compile(r"\bproducer_id \d+"), "producer_id its own"),
     (re.compile(r"\b127\.0\.0\.1:\d+"), "its address"),
     (re.compile(r'(?<!_)\bhost "[^"]+"(,? +)port \d+'), r"host its\1port own"),
 )

@@ -10,6 +10,7 @@ _GRANTED = {
     "Heartbeat": "heartbeat.alive",
     "LeaveGroup": "leave.remove-member",
     "OffsetCommit": "offsets.commit",
+    "TxnOffsetCommit": "transactions.commit",
     "OffsetFetch": "offsets.fetch",
     "OffsetDelete": "offsets.delete",
     "DescribeGroups": "admin.describe",

@@ -19,7 +19,7 @@ WIRE = "wire"
 
 PARTS = (
     *("join", "static", "sync", "heartbeat", "leave", "voting", "timers", "persistence", "hosting"),
-    *("loading", "offsets", "admin", "expiry", WIRE, CONSUMER),
+    *("loading", "offsets", "transactions", "admin", "expiry", WIRE, CONSUMER),
 )
 """The parts of the protocol, in the order of the reports."""
 
