@@ -13,9 +13,19 @@ from harness.walk_terms import TERMS
 from rota.cli.errors import run as run_command
 from rota.cli.main import main
 from rota.conformance.dialogues.registry import CASES
-from rota.conformance.results import Verdict
+from rota.conformance.results import DEVIATION_VERDICT, Verdict
 from rota.conformance.runner import play_all
-from rota.generate.plan import GROUP, Ask, Break, Plan, Restart, Silence
+from rota.generate.consumer.planned import (
+    Beat,
+    Changing,
+    Committing,
+    Fetching,
+    Leaving,
+    Listing,
+    Looking,
+    Planned,
+)
+from rota.generate.plan import CLASSIC, CONSUMER, GROUP, Ask, Break, Plan, Restart, Silence
 from rota.generate.player import Played
 from rota.generate.run import Failure
 from rota.generate.saved import case_path_of, path_of, saved_text
@@ -23,7 +33,7 @@ from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict as Judged
 from rota.generate.verdicts import Walked
 from rota.linearise import History
-from rota.mutants.core import core_bugs, planted
+from rota.mutants.core import consumer_bugs, core_bugs, planted
 from rota.spec import (
     KAFKA_4,
     HeartbeatRequest,
@@ -78,9 +88,47 @@ def whole_life():
     )
 
 
+def life_of_a_consumer():
+    """As `whole_life`, of two members of the consumer protocol, and a topic that is made in it."""
+    asks = iter(range(100))
+
+    def ask(client, version, request, line=0):
+        return Ask(next(asks), client, line, version, request)
+
+    def beat(member_id, *by, **said):
+        return Beat(member_id, by, **{"since": "told" if by else "zero", **said})
+
+    joins = {"timeout_ms": 5000, "names": ("rota-walk-2", f"{GROUP}-x"), "owns": "nothing"}
+    offsets = ((f"{GROUP}-x", 0, 7, "m"), ("nowhere", 0, 1, ""))
+    return (
+        ask("op", 7, Changing("CreateTopics", f"{GROUP}-x", 1), 9),
+        Silence(0.5),
+        ask("a", 1, beat("a1", **joins)),
+        ask("a", 1, beat("a1", 1, owns="assigned")),
+        ask("b", 0, beat("", **joins), 1),
+        Silence(1.2),
+        ask("a", 1, beat("a1", 1, 2)),
+        ask("b", 1, beat("<3>", 3), 1),
+        ask("a", 1, beat("a1", 1, 2, 4)),
+        ask("a", 1, beat("a1", 1, 2, 4, 6, owns="held")),
+        ask("a", 1, beat("a1", 1, 2, 4, 6, 7, owns="assigned")),
+        ask("b", 1, beat("<3>", 3, 5), 1),
+        ask("a", 1, beat("a1", 1, 2, 4, 6, 7, 8, ahead=1)),
+        ask("a", 9, Committing("a1", offsets, (1, 2, 4, 6, 7, 8))),
+        ask("op", 9, Fetching((("rota-walk-2", 0), (f"{GROUP}-x", 0))), 9),
+        ask("op", 1, Looking("ConsumerGroupDescribe"), 9),
+        ask("op", 5, Listing((), ("consumer",)), 9),
+        ask("op", 9, Looking("JoinGroup"), 9),
+        Break(1),
+        ask("op", 2, Leaving(("<3>",)), 9),
+        ask("op", 2, Looking("DeleteGroups"), 9),
+    )
+
+
 def kept(folder, steps, rule="heartbeat.alive"):
     """A failure in the folder that rota writes to; its id."""
-    plan = Plan(7, 3, tuple(steps))
+    planned = any(isinstance(step, Ask) and isinstance(step.request, Planned) for step in steps)
+    plan = Plan(7, 3, tuple(steps), protocol=CONSUMER if planned else CLASSIC)
     walked = Walked(Played(plan, History("g", (), KAFKA_4), ()), Judged.FAIL, rule, "why", cause=(rule,))
     path = path_of(folder / "rota-out", plan.id)
     path.parent.mkdir(parents=True)
@@ -130,6 +178,22 @@ def test_a_server_with_the_bug_fails(written):
     case = written(whole_life(), bug.rule)
     with planted(bug):
         assert played(case).verdict is Verdict.FAIL
+
+
+def test_a_sound_server_passes_a_walk_of_the_consumer_protocol(written):
+    """Ids, epochs, partitions and topics are those of the dialogue; of several targets one is seen."""
+    result = played(written(life_of_a_consumer(), "consumer.leave.member"))
+    assert result.verdict is Verdict.PASS, (result.expected, result.actual, result.because)
+    assert result.case.rule == "consumer.leave.member"
+
+
+@pytest.mark.parametrize("name", ["takes-what-others-own", "ahead-accepted"])
+def test_a_server_with_a_bug_of_the_consumer_protocol_fails(written, name):
+    """A partition too many, and a heartbeat that is granted though it should be fenced."""
+    bug = consumer_bugs()[name]
+    case = written(life_of_a_consumer(), f"consumer.{bug.rule}")
+    with planted(bug):
+        assert played(case).verdict in DEVIATION_VERDICT.values()
 
 
 def test_a_walk_of_the_kits_own_rules_is_one_of_the_wire(written):

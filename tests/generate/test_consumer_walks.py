@@ -12,11 +12,12 @@ from itertools import islice
 import pytest
 
 from rota.generate.afterwards import with_restart
-from rota.generate.as_case import NotACase, case_text
+from rota.generate.as_case import case_text
+from rota.generate.case_words import NotACase
 from rota.generate.consumer.planned import OWNED, Beat, Changing, told
 from rota.generate.consumer.planner import ConsumerPlanner
 from rota.generate.hunt import Grounds, hunt, trial
-from rota.generate.plan import Ask, Plan, Restart, read_plan
+from rota.generate.plan import Ask, Restart, read_plan
 from rota.generate.planners import plans_of
 from rota.generate.saved import Saved
 from rota.generate.settings import SETTINGS
@@ -177,8 +178,16 @@ def test_planted_bugs_are_found(ground, name):
     assert found.failed.rule == f"consumer.{bug.rule}"
 
 
-def test_a_walk_is_not_written_as_a_case(drawn):
-    """Cases of the consumer protocol have steps of their own: it is said what to do instead."""
-    plan: Plan = drawn[0][0]
-    with pytest.raises(NotACase, match=r"steps\.consumer"):
-        case_text(Saved(plan, SETTINGS, "consumer.leave.member", ()), "rota")
+def test_walks_are_written_as_cases(drawn):
+    """Each of them, but those with a restart: who answers is asked for by words, and nothing is left open."""
+    texts = {}
+    for plan in drawn[0][:12]:
+        saved = Saved(plan, SETTINGS, "consumer.leave.member", ())
+        if any(isinstance(step, Restart) for step in plan.steps):
+            with pytest.raises(NotACase, match="restarts the target"):
+                case_text(saved, "rota")
+        else:
+            texts[plan.id] = case_text(saved, "rota")
+            compile(texts[plan.id], plan.id, "exec")
+            assert texts[plan.id].count("walk.expect") == plan.requests
+    assert "expect_one_of" in "".join(texts.values())

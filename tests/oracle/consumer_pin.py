@@ -2,14 +2,15 @@
 
 `PYTHONPATH=tests python tests/oracle/consumer_pin.py` writes them anew: consumer_coverage.txt, the
 examples of the machine and of each bug, and docs/planted-consumer-bugs.md. Review the difference like
-code.
+code. With names of bugs behind it, only these are hunted, and what shows the others is kept.
 """
 
 from __future__ import annotations
 
 import lzma
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -120,26 +121,34 @@ def _hunted(name: str) -> list[Input] | None:
     return None if found is None else found[0]
 
 
-def hunt() -> None:
-    """Write what shows the bugs, by short courses, else by the examples that are kept."""
+def hunt(names: Sequence[str] = ()) -> None:
+    """Write what shows the bugs, by short courses, else by the examples that are kept.
+
+    names: those that are hunted, all if there are none.
+    """
     bugs = consumer_bugs()
+    showing: dict[str, list[Input] | None] = dict(shortest()) if names else {}
+    with ProcessPoolExecutor(2) as pool:
+        for name, inputs in zip(names or bugs, pool.map(_hunted, names or bugs), strict=True):
+            print(f"{name}: {'not found' if inputs is None else len(inputs)}", flush=True)
+            showing[name] = inputs
     kept: dict[str, list[Input]] = {}
     findings: list[tuple[CoreBug, int, Divergence]] = []
-    with ProcessPoolExecutor(2) as pool:
-        for bug, inputs in zip(bugs.values(), pool.map(_hunted, bugs), strict=True):
-            print(f"{bug.name}: {'not found' if inputs is None else len(inputs)}", flush=True)
-            if inputs is None:
-                continue
-            with planted(bug):
-                found, _, _ = replay(inputs)
-            if found is not None:
-                kept[bug.name] = inputs
-                findings.append((bug, len(inputs), found))
+    for bug in bugs.values():
+        inputs = showing.get(bug.name)
+        if inputs is None:
+            continue
+        with planted(bug):
+            found, _, _ = replay(inputs)
+        if found is not None:
+            kept[bug.name] = inputs
+            findings.append((bug, len(inputs), found))
     _keep(SHORTEST, kept)
     PAGE.write_text(page(findings), encoding="utf-8")
     print(f"{len(kept)} of {len(bugs)} bugs found")
 
 
 if __name__ == "__main__":
-    draw()
-    hunt()
+    if not sys.argv[1:]:
+        draw()
+    hunt(sys.argv[1:])

@@ -26,7 +26,8 @@ from rota.conformance.dialogues.script import Signal
 from rota.conformance.profiles import USUAL
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Running, Target
-from rota.generate.as_case import NotACase, case_text
+from rota.generate.as_case import case_text
+from rota.generate.case_words import NotACase
 from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
 from rota.generate.host import UNREACHED, Host

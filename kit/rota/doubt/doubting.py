@@ -263,6 +263,11 @@ class Doubting(Oracle):
         else:
             self.spec = spec if sound else self._wrong
 
+    @property
+    def mistakes(self) -> Collection[Doubt]:
+        """Those that are worth a try."""
+        return self.noted
+
     def doubting(self, doubt: Doubt, sound: bool) -> Doubting:
         """The same spec with this rule in doubt: it knows what was asked of this one."""
         other = copy(self)

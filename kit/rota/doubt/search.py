@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rota.doubt.consumer import DoubtingConsumers
 from rota.doubt.doubting import Doubting
 from rota.doubt.mistakes import LIBERAL, Doubt, likelihood
 from rota.linearise.asked import Asked
+from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Event, History
 from rota.linearise.judgement import Limits, UndecidedError
 from rota.linearise.paths import Patience
@@ -22,6 +24,10 @@ SUSPECTS = 8
 
 LIMITS = Limits(states=300)
 """A mistake that needs more states at once than this is taken for none."""
+
+
+AnyDoubting = Doubting | DoubtingConsumers
+"""The spec of either protocol, with a rule in doubt or none."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +75,13 @@ def suspects(history: History, others: Sequence[History] = ()) -> tuple[Suspect,
 
 def _explanations(history: History) -> list[Suspect]:
     """Mistakes that explain more than the spec does; not all, once some say enough."""
-    sound = Doubting(history.config, history.profile, None, sound=True)
+    sound = _oracle_of(history)
     runs = _Runs(history, sound)
     least, events = runs.explained, runs.events
     found: list[Suspect] = []
     if least == len(events):
         return found
-    tried = sorted(((doubt, always) for doubt in sound.noted for always in (True, False)), key=_order)
+    tried = sorted(((doubt, always) for doubt in sound.mistakes for always in (True, False)), key=_order)
     for doubt, always in tried:
         if likelihood(doubt, always)[0] > 1 and len({one.rule for one in found if one.whole}) >= ENOUGH:
             break
@@ -107,7 +113,7 @@ def _best_of_each_rule(found: Iterable[Suspect]) -> list[Suspect]:
 def _with_others(one: Suspect, others: Sequence[History]) -> Suspect:
     def explains(history: History) -> bool:
         events = Asked(history.profile).of(history.events)
-        oracle = Doubting(history.config, history.profile, one.doubt, sound=not one.always)
+        oracle = _oracle_of(history, one.doubt, sound=not one.always)
         return _explained(_begun(history, events, oracle), events, 0) == len(events)
 
     return replace(one, others=sum(map(explains, others)))
@@ -120,7 +126,7 @@ class _Runs:
     Attributes: events; explained, how many of them the spec as it is explains.
     """
 
-    def __init__(self, history: History, sound: Doubting) -> None:
+    def __init__(self, history: History, sound: AnyDoubting) -> None:
         self.events = Asked(history.profile).of(history.events)
         self._sound = sound
         self._patience = _patience(history)
@@ -143,10 +149,21 @@ def _patience(history: History) -> Patience:
     return Patience(slack, LIMITS.early, slack, LIMITS.early)
 
 
-def _begun(history: History, events: Sequence[Event], oracle: Doubting) -> Run:
+def _oracle_of(history: History, doubt: Doubt | None = None, sound: bool = True) -> AnyDoubting:
+    """Who is asked about a history, by the protocol of its group."""
+    if history.consumer is not None:
+        return DoubtingConsumers(history.consumer.config, doubt, sound)
+    return Doubting(history.config, history.profile, doubt, sound)
+
+
+def _begun(history: History, events: Sequence[Event], oracle: AnyDoubting) -> Run:
     """A run that has seen nothing yet."""
-    known = history.restarts, history.looking, oracle
-    run = Run(history.profile, history.config, _patience(history), LIMITS, *known)
+    known = history.profile, history.config, _patience(history), LIMITS, history.restarts, history.looking
+    if isinstance(oracle, DoubtingConsumers):
+        assert history.consumer is not None  # by it the oracle was chosen
+        run = Run(*known, consumer=ConsumerSteps(history.consumer, oracle=oracle))
+    else:
+        run = Run(*known, oracle)
     run.look_ahead(events)
     return run
 

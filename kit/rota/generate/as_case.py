@@ -3,65 +3,100 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
+from rota.conformance.rules import BY_NAME
+from rota.conformance.steps.consumer_case import TOPICS as TOPICS_NEEDED
+from rota.generate.case_words import NotACase, expression, keywords
 from rota.generate.cast import TOPICS
+from rota.generate.consumer.as_case import consumer_lines, topics_of
 from rota.generate.plan import CONSUMER, GROUP, Ask, Break, Plan, Restart, Silence, filled
 from rota.generate.planner import TAKES_MS
 from rota.generate.requests import body_of
 from rota.generate.saved import Saved
 from rota.generate.settings import broker_config, looks_every_ms
 from rota.generate.simulated import Simulated
-from rota.spec import PROFILES, RULES, Call, Node
+from rota.spec import PROFILES, Call, Node
 from rota.spec.messages import ReplyMessage
 
-_REFERENCE = re.compile(r"<(\d+)>")
 _NOT_A_NAME = re.compile(r"\W+")
-
-
-class NotACase(Exception):
-    """The failure cannot be written as a case; the message says why."""
 
 
 def case_text(saved: Saved, profile: str) -> str:
     """A module that registers the case. Errors: NotACase."""
-    plan, rule = saved.plan, saved.rule if saved.rule in RULES else "wire"
-    if plan.protocol == CONSUMER:
-        raise NotACase("its group is one of the consumer protocol; write one by hand with `steps.consumer`")
+    plan, rule = saved.plan, saved.rule if saved.rule in BY_NAME else "wire"
     if any(isinstance(step, Restart) for step in plan.steps):
         raise NotACase("it restarts the target; write one by hand with `rota.conformance.steps.restarts`")
     name = f"walk_{_NOT_A_NAME.sub('_', plan.id)}"
     delay = saved.settings.get(INITIAL_DELAY, 3000)
     settings = {key: value for key, value in saved.settings.items() if key != INITIAL_DELAY}
-    sentence = f"{RULES[rule].title}" if rule in RULES else saved.rule
-    offsets = any(isinstance(step, Ask) and step.api.startswith("Offset") for step in plan.steps)
-    made = [f"topic(d, {', '.join(map(repr, TOPICS))})"] if offsets else []
-    lines = "\n".join(f"    {line}" for line in (*made, *_lines(plan, saved.settings, profile)))
-    more = "from rota.conformance.steps.offsets import topic\n" if offsets else ""
+    sentence = f"{BY_NAME[rule].title}" if rule in BY_NAME else saved.rule
+    words = _consumers(saved, profile) if plan.protocol == CONSUMER else _classic(saved, profile)
+    lines = "\n".join(f"    {line}" for line in words.lines)
     return f'''"""Written from walk {plan.id}, for review: say what it shows, drop the rest."""
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import Dialogue
-from rota.conformance.dialogues.registry import case
-{more}from rota.conformance.steps.walked import Walk
-
+{words.imports}
 
 @case(
     {f"{rule}.{name.replace('_', '-')}"!r},
     {sentence!r},
     {f"found by rota conform --generate: {saved.why}"!r},
-    needs={_needs(plan)!r},
+    needs={words.needs!r},
     initial_delay_ms={delay},
     settings={settings!r},
     seconds={round(plan.seconds + 2, 1)},
 )
 def {name}(d: Dialogue) -> None:
-    walk = Walk(d)
+    walk = {words.walk}(d)
 {lines}
 '''
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What differs with the protocol. imports, as a block; needs, of `case`; walk, a class; lines, steps."""
+
+    imports: str
+    needs: Mapping[str, tuple[int, int]]
+    walk: str
+    lines: Sequence[str]
+
+
+def _imports(*more: str) -> str:
+    usual = (
+        "from rota.conformance.dialogues.dialogue import Dialogue",
+        "from rota.conformance.dialogues.registry import case",
+    )
+    return "\n".join((*usual, *more, ""))
+
+
+def _classic(saved: Saved, profile: str) -> _Words:
+    plan = saved.plan
+    offsets = any(isinstance(step, Ask) and step.api.startswith("Offset") for step in plan.steps)
+    made = [f"topic(d, {', '.join(map(repr, TOPICS))})"] if offsets else []
+    imports = _imports(
+        *(["from rota.conformance.steps.offsets import topic"] if offsets else []),
+        "from rota.conformance.steps.walked import Walk",
+    )
+    return _Words(imports, _needs(plan), "Walk", [*made, *_lines(plan, saved.settings, profile)])
+
+
+def _consumers(saved: Saved, profile: str) -> _Words:
+    plan = saved.plan
+    lines = [*consumer_lines(plan, saved.settings, profile)]
+    uuid = ["from uuid import UUID", ""] if any("UUID(" in line for line in lines) else []
+    topics = topics_of(plan)
+    imports = _imports(
+        *(["from rota.conformance.steps.consumer_topics import named_topic"] if topics else []),
+        "from rota.conformance.steps.walked_consumers import ConsumerWalk",
+    )
+    needs = {**(TOPICS_NEEDED if topics else {}), **_needs(plan)}
+    return _Words("\n".join((*uuid, imports)), needs, "ConsumerWalk", lines)
 
 
 def _needs(plan: Plan) -> dict[str, tuple[int, int]]:
@@ -100,7 +135,7 @@ def _lines(plan: Plan, settings: Mapping[str, int], profile: str) -> Iterator[st
             number = int(reply.to)
             if lines.pop(number, None) is not None:
                 answers[number] = reply.message
-                wanted = ", ".join(f"{k}={v!r}" for k, v in _wanted(apis[number], reply.message).items())
+                wanted = keywords(_wanted(apis[number], reply.message))
                 yield f"walk.expect({number}, {wanted})"
     for number in lines:
         yield f"walk.waits({number})"
@@ -109,7 +144,7 @@ def _lines(plan: Plan, settings: Mapping[str, int], profile: str) -> Iterator[st
 def _asked(step: Ask, answers: Mapping[int, ReplyMessage]) -> str:
     body = {name: value for name, value in body_of(step.request, step.version).items() if name != "about"}
     told = step.told_by if step.told_by in answers else None
-    fields = {name: _expression(value) for name, value in body.items()}
+    fields = {name: expression(value) for name, value in body.items()}
     if told is not None:
         for name in ("generation_id", "generation_id_or_member_epoch"):
             if name in body and abs(ahead := body[name] - step.generation) < 2**16:
@@ -119,19 +154,6 @@ def _asked(step: Ask, answers: Mapping[int, ReplyMessage]) -> str:
     given = ", ".join(f"{name!r}: {value}" for name, value in fields.items())
     who = f"{step.number}, {step.client!r}, {step.line}"
     return f"walk.ask({who}, {step.api!r}, {step.version}, {{{given}}})"
-
-
-def _expression(value: Any) -> str:
-    """A value of a request as Python says it; ids and the group by what they are in the dialogue."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name!r}: {_expression(each)}" for name, each in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_expression, value)) + "]"
-    if value == GROUP:
-        return "d.group_id"
-    if isinstance(value, str) and (reference := _REFERENCE.fullmatch(value)):
-        return f"walk.id_of({reference[1]})"
-    return repr(value)
 
 
 def _wanted(api: str, message: Any) -> dict[str, Any]:

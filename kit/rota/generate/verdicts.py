@@ -120,7 +120,7 @@ def explained(failed: Walked, others: Sequence[Walked] = ()) -> Walked:
 
     others: walks that have failed for the same cause, which are longer and say more.
     """
-    if failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)) or failed.played.history.consumer is not None:
+    if failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)):
         return failed
     found = suspects(failed.played.history, [one.played.history for one in others[:MOST_OTHERS]])
     rule = found[0].rule if found and found[0].whole else failed.rule

@@ -78,7 +78,7 @@ class Run:
         for event in parked:
             self._register(event)
 
-    def copied(self, patience: Patience, limits: Limits | None = None, oracle: Oracle | None = None) -> Run:
+    def copied(self, patience: Patience, limits: Limits | None = None, oracle: Any = None) -> Run:
         """Another one that goes on from here with other patience, limits, and spec. Paths are forgotten."""
         other = copy(self)
         other.__dict__.update({key: copy(value) for key, value in vars(self).items() if type(value) is dict})

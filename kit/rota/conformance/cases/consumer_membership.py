@@ -13,6 +13,7 @@ from rota.conformance.steps.consumer import (
     assignment,
     described,
     expect_described,
+    full,
     joined,
     members_in,
     of_member,
@@ -188,11 +189,6 @@ def empty_classic_group(d: Dialogue) -> None:
     owns_all(d, a, subject)
 
 
-def _full(d: Dialogue) -> list[Consumer]:
-    with d.reaching("a full group"):
-        return [joined(d, name, "rota-nowhere") for name in "abc"[:MOST]]
-
-
 @rule_case(
     "membership.full.newcomer",
     "A full group refuses who is not in it with GROUP_MAX_SIZE_REACHED.",
@@ -201,7 +197,7 @@ def _full(d: Dialogue) -> list[Consumer]:
     settings=LIMITS,
 )
 def full_group(d: Dialogue) -> None:
-    _full(d)
+    full(d)
     said = {"timeout": MINUTE, "topics": ("rota-nowhere",), "owns": ()}
     d.expect(Consumer(d, "late").ask(JOIN, **said), error="GROUP_MAX_SIZE_REACHED")
     d.require(len(members_in(described(d))) == MOST, f"{MOST} members", "another number")
@@ -216,7 +212,7 @@ def full_group(d: Dialogue) -> None:
     settings=LIMITS,
 )
 def full_group_goes_on(d: Dialogue) -> None:
-    for member in _full(d):
+    for member in full(d):
         member.beat()
 
 
@@ -229,7 +225,7 @@ def full_group_goes_on(d: Dialogue) -> None:
     settings=LIMITS,
 )
 def full_group_joins_again(d: Dialogue) -> None:
-    *_, last = _full(d)
+    *_, last = full(d)
     last.join("rota-nowhere")
 
 
@@ -242,7 +238,7 @@ def full_group_joins_again(d: Dialogue) -> None:
     settings=LIMITS,
 )
 def room_again(d: Dialogue) -> None:
-    first, *_ = _full(d)
+    first, *_ = full(d)
     with d.reaching("a place in the group"):
         first.leave()
     Consumer(d, "late").join("rota-nowhere")

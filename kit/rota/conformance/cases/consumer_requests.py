@@ -194,3 +194,15 @@ def unknown_assignor_leaving(d: Dialogue) -> None:
     for epoch in (LEAVE, a.epoch, 77):
         d.expect(a.ask(epoch, assignor="nonsense"), error="UNSUPPORTED_ASSIGNOR")
     d.expect(a.ask(a.epoch), error="NONE", member_epoch=a.epoch)
+
+
+@rule_case(
+    "target.unknown-assignor.of-a-static-member",
+    "Such a wish is refused before anything else that a member says is used: an instance id, an expression.",
+    _CHECKS,
+    needs=_NEWEST,
+    topics=False,
+)
+def unknown_assignor_first(d: Dialogue) -> None:
+    for said in ({"instance": "i"}, {"regex": "rota-.*"}):
+        _refused(d, JOIN, "UNSUPPORTED_ASSIGNOR", **_joining(assignor="nonsense", **said))

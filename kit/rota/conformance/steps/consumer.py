@@ -12,6 +12,7 @@ from typing import Any
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Reply
 from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.steps.consumer_case import MOST
 from rota.conformance.steps.consumer_topics import Place, Topic, by_topic, places_in, topic
 
 JOIN, LEAVE = 0, -1
@@ -95,6 +96,12 @@ def joined(d: Dialogue, name: str, *topics: Topic | str, **said: Any) -> Consume
     with d.reaching(f"a group with {name} in it", HEARTBEAT):
         member.join(*topics, **said)
     return member
+
+
+def full(d: Dialogue) -> list[Consumer]:
+    """As many members as a group may have with the settings `LIMITS`."""
+    with d.reaching("a full group", HEARTBEAT):
+        return [joined(d, name, "rota-nowhere") for name in "abc"[:MOST]]
 
 
 def alone(d: Dialogue, partitions: int = 2, **said: Any) -> tuple[Consumer, Topic]:

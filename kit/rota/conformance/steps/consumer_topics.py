@@ -51,12 +51,12 @@ def places_in(assignment: Any) -> frozenset[Place]:
 
 def topic(d: Dialogue, partitions: int) -> Topic:
     """The topic with so many partitions that all dialogues share; it is made where it is not there."""
-    return _made(d, f"rota-consumer-{partitions}", partitions)
+    return named_topic(d, f"rota-consumer-{partitions}", partitions)
 
 
 def own_topic(d: Dialogue, letter: str, partitions: int) -> Topic:
     """A topic of this dialogue alone."""
-    return _made(d, own_name(d, letter), partitions)
+    return named_topic(d, own_name(d, letter), partitions)
 
 
 def own_name(d: Dialogue, letter: str) -> str:
@@ -83,7 +83,8 @@ def delete(d: Dialogue, subject: Topic) -> None:
         _seen(d, Topic(subject.name, subject.id, 0))
 
 
-def _made(d: Dialogue, name: str, partitions: int) -> Topic:
+def named_topic(d: Dialogue, name: str, partitions: int) -> Topic:
+    """The topic of this name with so many partitions; it is made where it is not there."""
     wanted = {"name": name, "num_partitions": partitions, "replication_factor": 1}
     body = {"topics": [{**wanted, "assignments": [], "configs": []}], "timeout_ms": 5000}
     with d.reaching("a topic", PROBED):

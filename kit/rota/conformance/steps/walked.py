@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
@@ -48,15 +49,24 @@ class Walk:
 
     def expect(self, number: int, **wanted: Any) -> None:
         """The answer is there, and says this."""
+        self.expect_one_of(number, wanted)
+
+    def expect_one_of(self, number: int, *wanted: Mapping[str, Any]) -> None:
+        """The answer is there, and says one of these."""
         reply = self._pending.pop(number).answer(PROMPTLY)
         self._answers[number] = reply
-        said = told(reply, self._dialogue.group_id)
-        actual = {name: said.get(name) for name in wanted}
-        self._dialogue.require(actual == wanted, f"{reply.request.api} answered {wanted}", f"{actual}")
+        said = self._said(reply)
+        actual = {name: said.get(name) for one in wanted for name in one}
+        fits = any(all(said.get(name) == value for name, value in one.items()) for one in wanted)
+        either = " or ".join(map(str, wanted))
+        self._dialogue.require(fits, f"{reply.request.api} answered {either}", f"{actual}")
 
     def waits(self, number: int) -> None:
         """There is no answer yet."""
         self._pending[number].silent()
+
+    def _said(self, reply: Reply) -> Mapping[str, Any]:
+        return told(reply, self._dialogue.group_id)
 
     def _told(self, number: int, field: str) -> Any:
         reply = self._answers.get(number)

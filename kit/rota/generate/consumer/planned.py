@@ -76,9 +76,9 @@ class Planned:
         """As a file has it."""
         return {"kind": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 
-    def body(self, version: int) -> dict[str, Any]:
-        """The body, as if nothing had been answered."""
-        return body_of(self.filled({}, GROUP), version)
+    def body(self, version: int, answers: Answers | None = None) -> dict[str, Any]:
+        """The body; as if nothing had been answered, where no answers are given."""
+        return body_of(self.filled({} if answers is None else answers, GROUP), version)
 
 
 def read_planned(found: Mapping[str, Any]) -> Any:

@@ -48,14 +48,14 @@ class ConsumerPlanner:
         consumer = self._terms.consumer
         assert consumer is not None  # nobody plans for who does not speak it
         cast = ConsumerCast(rng, own, consumer.ties)
-        simulated = ConsumerSimulated(_planned_for(consumer))
+        simulated = ConsumerSimulated(planned_for(consumer))
         moves = ConsumerMoves(rng, self._terms, cast, simulated, own)
         terms = replace(self._terms, restarts=self._terms.restarts and not own)
         plan = Plan(self._seed, number, (), protocol=CONSUMER)
         return ConsumerDrawing(rng, plan, terms, cast, simulated, moves, self.reached)
 
 
-def _planned_for(terms: ConsumerTerms) -> ConsumerTerms:
+def planned_for(terms: ConsumerTerms) -> ConsumerTerms:
     """What plans are drawn for: the ids of topics have no part in them."""
     topics = FrozenMap((name, Topic(name, size)) for name, size in SHARED.items())
     return replace(terms, topics=topics, sees_within=0.0)

@@ -4,6 +4,7 @@ comes between. It goes by the judge's own steps, and of several outcomes takes t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace as with_fields
 from typing import Any
@@ -56,13 +57,23 @@ class ConsumerSimulated:
 
     def handle(self, call: Call) -> None:
         """A request arrives."""
+        self._take(next(self._outcomes(call), None))
+
+    def outcomes(self, call: Call) -> Iterator[ConsumerSimulated]:
+        """A group for each outcome of a request that arrives; this one stays as it is."""
+        for taken in self._outcomes(call):
+            other = self.copy()
+            other._take(taken)
+            yield other
+
+    def _outcomes(self, call: Call) -> Iterator[Taken]:
         request: Any = call.request
         number = int(call.to)
         if isinstance(request, ChangeTopic) and request.api == CREATED:
             request = replace(request, topic_id=str(uuid5(NAMESPACE_URL, f"{request.name} {number}")))
         fresh = call.fresh_id if self._steps.asks_for_an_id(call) else ""
         call = replace(call, request=request, fresh_id=fresh)
-        self._take(next(self._steps.take(self.state, number, call, self._moment, 0.0), None))
+        return self._steps.take(self.state, number, call, self._moment, 0.0)
 
     def contested(self, call: Call) -> list[Pair]:
         """Which rule would decide a request, before which others that would fit too."""

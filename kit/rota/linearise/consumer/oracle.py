@@ -7,7 +7,7 @@ clock says.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rota.kernel import FrozenMap, RuleTable, replace
@@ -30,6 +30,10 @@ REMEMBERED = 20_000
 
 Due = tuple[bool, ...]
 """Whether a target that is too old may be computed, where the assignment interval has a say."""
+
+
+Ask = Callable[[ConsumerSpec], tuple[Step, ...]]
+"""Asks the spec about a group."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,12 @@ class Oracle:
 
         assignors = {name: self._following(each) for name, each in ASSIGNORS.items()}
         rules = self._table.replaced("target.due", by_the_clock)
-        self.spec = NotingSpec(config, rules, CONSUMER_HANDLERS, assignors)
+        self.spec: NotingSpec = self._spec_of(rules, assignors)
         self._known: dict[Hashable, tuple[Stepped, ...]] = {}
+
+    def _spec_of(self, rules: RuleTable, assignors: Mapping[str, Assignor]) -> NotingSpec:
+        """What is asked, made of these."""
+        return NotingSpec(self.config, rules, CONSUMER_HANDLERS, assignors)
 
     def set_to(self, config: ConsumerConfig) -> Oracle:
         """Another one, of the same rules with this configuration."""
@@ -75,25 +83,29 @@ class Oracle:
 
     def handle(self, view: View, call: Call, who: str, due: Due) -> tuple[Stepped, ...]:
         """A request arrives. who: the member whose step it is; due: as of `Due`."""
-        key = (view, call, due)
-        if key not in self._known:
-            self._begin(view, who, due)
-            self._keep(key, tuple(self._stepped(view, self.spec.handle(view.group, call))))
-        return self._known[key]
+        return self._found((view, call, due), view, who, due, lambda spec: spec.handle(view.group, call))
 
     def fire(self, view: View, timer: Timer, topics: Topics) -> tuple[Stepped, ...]:
         """A timer is due."""
         key = (view, timer, topics)
-        if key not in self._known:
-            self._begin(view, "", (True, False))
-            self._keep(key, tuple(self._stepped(view, self.spec.fire(view.group, timer, topics))))
-        return self._known[key]
+        return self._found(key, view, "", (True, False), lambda spec: spec.fire(view.group, timer, topics))
 
     def loaded(self, view: View) -> Step:
         """What is armed when a coordinator has read the log."""
         self._begin(view, "", (True, False))
         step: Step = self.spec.ask("timers.loaded", view.group)
         return step
+
+    def _found(self, key: Hashable, view: View, who: str, due: Due, ask: Ask) -> tuple[Stepped, ...]:
+        """What comes of a question, which the key stands for."""
+        if key not in self._known:
+            self._keep(key, self._come_of(view, who, due, ask))
+        return self._known[key]
+
+    def _come_of(self, view: View, who: str, due: Due, ask: Ask) -> tuple[Stepped, ...]:
+        """As `_found`, asked anew."""
+        self._begin(view, who, due)
+        return tuple(self._stepped(view, ask(self.spec)))
 
     def _begin(self, view: View, who: str, due: Due) -> None:
         self.spec.begin(view.group)
