@@ -48,7 +48,8 @@ public class ExactlyOnce {
             }
         }
         Map<String, Object> settings =
-            Map.of("bootstrap.servers", where[0], "group.id", where[2], "isolation.level", "read_committed");
+            Map.of("bootstrap.servers", where[0], "group.id", where[2], "isolation.level", "read_committed",
+                "enable.auto.commit", false);
         try (var reader = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
             var partition = new TopicPartition(where[1], 0);
             reader.assign(List.of(partition));
