@@ -86,7 +86,7 @@ class Recording:
             PROFILES[grounds.profile],
             config,
             fresh=fresh,
-            durable=self.set_as_before(config),
+            durable=fresh and self.set_as_before(config),
             looks_every=looks_every(grounds.settings),
         )
         return judged(frames_of(self.played), terms)

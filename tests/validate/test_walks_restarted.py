@@ -91,3 +91,12 @@ def test_what_a_log_did_not_lose_is_a_violation_only_if_nothing_is_lost(caplog):
     assert judged(frames, terms_of(ground, durable=False)).verdict == "undecided"
     sound = trial(ground.plan(shown.plan), ground.settings, ground.profile).played
     assert judged(frames_of(sound), terms_of(ground)).verdict == "holds"
+
+
+@pytest.mark.parametrize("plan", [0, 14])
+def test_sound_walks_that_are_judged_from_the_middle_are_no_violation(plan):
+    """An Empty group goes whose offsets were deleted; a static member joins again by its member id alone."""
+    ground = grounds(1, "kafka-4.x")
+    played = trial(ground.plan(plan), ground.settings, ground.profile).played
+    terms = replace(terms_of(ground), fresh=False, durable=False)
+    assert not judged(frames_of(played), terms).found

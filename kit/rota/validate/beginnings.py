@@ -47,7 +47,8 @@ class Phase:
 
     began: when the first member was told; open: the requests that were under way then; place: how many events
     are kept from before; joins: of the members
-    that were told, by id; members: of the leader's list; sound: whether it may be where a judge begins.
+    that were told, by id; members: of the leader's list, each with its instance id, "" where none is told;
+    sound: whether it may be where a judge begins.
     """
 
     generation: int
@@ -56,7 +57,7 @@ class Phase:
     place: int = 0
     leader: str = ""
     joins: dict[str, Sent] = field(default_factory=dict)
-    members: frozenset[str] | None = None
+    members: Mapping[str, str] | None = None
     sound: bool = True
 
     def told(self, at: float, asked: Sent, reply: JoinGroupReply) -> None:
@@ -66,7 +67,7 @@ class Phase:
         self.joins.setdefault(reply.member_id, asked)
         self.leader = reply.leader
         if reply.members:
-            self.members = frozenset(one.member_id for one in reply.members)
+            self.members = {one.member_id: one.group_instance_id or "" for one in reply.members}
 
     def may_be_whole(self, at: float) -> bool:
         """Whether more may be told of it."""
@@ -75,7 +76,7 @@ class Phase:
     @property
     def whole(self) -> bool:
         """Whether every member was told, and so all is known."""
-        return self.sound and self.members is not None and self.members == self.joins.keys()
+        return self.sound and self.members is not None and self.members.keys() == self.joins.keys()
 
 
 def is_end_of_phase(reply: object) -> bool:
@@ -91,7 +92,8 @@ def states_before_the_end(
     given: ids that were handed out and not used; since: when the source begins.
     """
     earliest = max(sent.at for sent in phase.joins.values())
-    members = {member_id: _member(sent) for member_id, sent in phase.joins.items()}
+    instances = phase.members or {}
+    members = {id: _member(sent, instances.get(id, "")) for id, sent in phase.joins.items()}
     request = _request(next(iter(phase.joins.values())))
     group = Group(
         GroupState.PREPARING_REBALANCE,
@@ -144,7 +146,8 @@ def _marked(group: Group | None) -> Group:
     return replace(group, new_member_added=True)
 
 
-def _member(sent: Sent) -> Member:
+def _member(sent: Sent, instance: str) -> Member:
+    """A member that has joined. instance: as its leader is told; it may join by its member id alone."""
     request = _request(sent)
     rebalance = request.rebalance_timeout_ms
     return Member(
@@ -152,7 +155,7 @@ def _member(sent: Sent) -> Member:
         request.session_timeout_ms,
         request.protocols,
         awaiting_join=str(sent.number),
-        group_instance_id=request.group_instance_id,
+        group_instance_id=instance or request.group_instance_id,
     )
 
 

@@ -35,6 +35,7 @@ UNTOLD = (
     "what came after its members alone were told, and rests on more, until the group's state was told again"
 )
 UNSEEN = "what is told of members whose requests are not in this source"
+DELETED = "offsets were deleted, and which are left is not known: the group may have expired with the last"
 OFFSETS = "offsets that were asked for, where what was committed before is not known"
 ASSIGNMENTS = "descriptions of a group before its first assignment that was seen"
 UNDER_WAY = "requests that were under way when the group's state was told"
@@ -78,7 +79,7 @@ class Watched:
         self._connections: set[int] = set()
         self._sources: set[str] = set()
         self._ended: deque[float] = deque(maxlen=2)
-        self._restarted = False
+        self._restarted = self._offsets_deleted = False
         self.last = since
         if terms.fresh:
             self._waiting.drop()
@@ -210,6 +211,7 @@ class Watched:
             return ""
         if isinstance(event.call.request, OffsetFetchRequest | OffsetDeleteRequest):
             self._left_out[event.number] = OFFSETS
+            self._offsets_deleted |= isinstance(event.call.request, OffsetDeleteRequest)
         if isinstance(event.call.request, DescribeGroupsRequest) and not self._assigned:
             self._left_out[event.number] = ASSIGNMENTS
         return self._left_out.get(event.number, "")
@@ -271,6 +273,8 @@ class Watched:
             self._lose(found.why)
         elif self._restarted:
             self._lose(RESTARTED)
+        elif self._offsets_deleted and not self._stretch.offsets_known:
+            self._lose(DELETED)
         elif len(self._sources) > 1:
             self._lose(SEVERAL)
         elif names := assumed_behind(
