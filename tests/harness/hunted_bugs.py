@@ -1,19 +1,17 @@
-"""The table of planted bugs that walks find, tests/generate/hunted.toml, which `walk_hunt.py` writes."""
+"""The tables of planted bugs that walks find, which `walk_hunt.py` and `consumer_walk_hunt.py` write."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rota.generate.verdicts import Walked
-from rota.mutants.core import core_bugs
+from rota.generate.verdicts import CONSUMER_RULES, Walked
+from rota.mutants.core import CoreBug, consumer_bugs, core_bugs
 from rota.report.walks import TOLD
 
-ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "tests" / "generate" / "hunted.toml"
-UNFOUND = ROOT / "tests" / "generate" / "unfound.toml"
+FOLDER = Path(__file__).parents[1] / "generate"
 
 SEEDS = (1, 2, 3)
 """With which each bug is looked for."""
@@ -35,18 +33,6 @@ class Hunted:
     nearest: str
     told: tuple[str, ...]
 
-    @property
-    def near(self) -> str:
-        """How near what was told is: the bug's own "rule", it "among" the first, one of its "part", or
-        "others"; else nothing.
-        """
-        rule = core_bugs()[self.bug].rule
-        if not self.told:
-            return ""
-        if rule in self.told:
-            return "rule" if self.told[0] == rule else "among"
-        return "part" if self.told[0].partition(".")[0] == rule.partition(".")[0] else "others"
-
 
 def rules_told(walked: Walked) -> tuple[str, ...]:
     """The rules that are told of a failure, at most `TOLD`, likeliest first."""
@@ -54,38 +40,89 @@ def rules_told(walked: Walked) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rules))[:TOLD]
 
 
-def hunted_bugs() -> Mapping[tuple[str, int], Hunted]:
-    """The table: bug and seed -> what became of it. What was not looked for yet is not there."""
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    found: dict[tuple[str, int], Hunted] = {}
-    for bug, by_seed in table.items():
-        for name, one in by_seed.items():
-            seed = int(name.removeprefix("seed-"))
-            told = tuple(one.get("told", ()))
-            found[bug, seed] = Hunted(
-                bug, seed, one.get("plan"), one.get("seconds", 0.0), one.get("nearest", ""), told
-            )
-    return found
+@dataclass(frozen=True)
+class Hunts:
+    """The hunts for the bugs of one protocol.
+
+    table: what was found; unfound: why bugs are missed, written by hand; by: the script that writes the
+    table; bugs: that are planted, by name; prefix: what the names of their rules begin with in reports.
+    """
+
+    table: Path
+    unfound: Path
+    by: str
+    bugs: Callable[[], Mapping[str, CoreBug]]
+    prefix: str = ""
+
+    def rule_of(self, bug: str) -> str:
+        """The rule that a bug breaks, as reports call it."""
+        return self.prefix + self.bugs()[bug].rule
+
+    def found(self) -> Mapping[tuple[str, int], Hunted]:
+        """Bug and seed -> what became of it. What was not looked for yet is not there."""
+        table = tomllib.loads(self.table.read_text(encoding="utf-8"))
+        found: dict[tuple[str, int], Hunted] = {}
+        for bug, by_seed in table.items():
+            for name, one in by_seed.items():
+                seed = int(name.removeprefix("seed-"))
+                rest = one.get("plan"), one.get("seconds", 0.0), one.get("nearest", "")
+                found[bug, seed] = Hunted(bug, seed, *rest, tuple(one.get("told", ())))
+        return found
+
+    def reasons(self) -> Mapping[str, str]:
+        """Bugs that walks miss with some seed -> why."""
+        table: dict[str, str] = tomllib.loads(self.unfound.read_text(encoding="utf-8"))["unfound"]
+        return table
+
+    def write(self, found: Iterable[Hunted]) -> None:
+        """Write the table anew, in the order of the bugs and seeds."""
+        by_bug: dict[str, list[Hunted]] = {name: [] for name in self.bugs()}
+        for one in sorted(found, key=lambda one: one.seed):
+            by_bug[one.bug].append(one)
+        lines = [f"# Written by {self.by}: which walk of a run found a planted bug, with which seed."]
+        for bug, ones in by_bug.items():
+            if ones:
+                lines += ["", f"[{bug}]", *map(_line, ones)]
+        self.table.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+    def near(self, one: Hunted) -> str:
+        """How near what was told is: the bug's own "rule", it "among" the first, one of its "part", or
+        "others"; else nothing.
+        """
+        rule = self.rule_of(one.bug)
+        if not one.told:
+            return ""
+        if rule in one.told:
+            return "rule" if one.told[0] == rule else "among"
+        return "part" if _part(one.told[0]) == _part(rule) else "others"
+
+    def summary(self) -> Iterator[str]:
+        """How many were found with each seed, and how near what was told is."""
+        found = self.found().values()
+        for seed in SEEDS:
+            ones = [one for one in found if one.seed == seed]
+            of_walks = [one for one in ones if one.plan is not None]
+            near = [each for one in of_walks if (each := self.near(one))]
+            if ones:
+                nearest = sum(one.nearest == self.rule_of(one.bug) for one in of_walks)
+                told = (
+                    f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The "
+                    f"answer that did not come was due by the bug's own rule {nearest} times."
+                )
+                yield told + _explained(near)
+
+    def cell(self, bug: str) -> str:
+        """For the page: the how manyth walk found it, with each seed."""
+        found = self.found()
+        told = []
+        for seed in SEEDS:
+            one = found.get((bug, seed))
+            told.append("" if one is None else "none" if one.plan is None else str(one.plan + 1))
+        return " · ".join(filter(None, told))
 
 
-def unfound_bugs() -> Mapping[str, str]:
-    """Bugs that walks miss with some seed -> why; written by hand."""
-    table: dict[str, str] = tomllib.loads(UNFOUND.read_text(encoding="utf-8"))["unfound"]
-    return table
-
-
-def write(found: Iterable[Hunted]) -> None:
-    """Write the table anew, in the order of the bugs and seeds."""
-    by_bug: dict[str, list[Hunted]] = {name: [] for name in core_bugs()}
-    for one in sorted(found, key=lambda one: one.seed):
-        by_bug[one.bug].append(one)
-    lines = [
-        "# Written by tests/harness/walk_hunt.py: which walk of a run found a planted bug, with which seed."
-    ]
-    for bug, ones in by_bug.items():
-        if ones:
-            lines += ["", f"[{bug}]", *map(_line, ones)]
-    TABLE.write_text("\n".join([*lines, ""]), encoding="utf-8")
+def _part(rule: str) -> str:
+    return rule.rpartition(".")[0] if rule.startswith(CONSUMER_RULES) else rule.partition(".")[0]
 
 
 def _line(one: Hunted) -> str:
@@ -94,22 +131,6 @@ def _line(one: Hunted) -> str:
     told = ", ".join(f'"{rule}"' for rule in one.told)
     found = f'plan = {one.plan}, seconds = {one.seconds}, nearest = "{one.nearest}"'
     return f"seed-{one.seed} = {{ {found}, told = [{told}] }}"
-
-
-def summary() -> Iterator[str]:
-    """How many were found with each seed, and how near what was told is."""
-    found = hunted_bugs().values()
-    for seed in SEEDS:
-        ones = [one for one in found if one.seed == seed]
-        of_walks = [one for one in ones if one.plan is not None]
-        near = [one.near for one in of_walks if one.near]
-        if ones:
-            nearest = sum(one.nearest == core_bugs()[one.bug].rule for one in of_walks)
-            told = (
-                f"With seed {seed} walks find {len(of_walks)} of {len(ones)} that were looked for. The "
-                f"answer that did not come was due by the bug's own rule {nearest} times."
-            )
-            yield told + _explained(near)
 
 
 def _explained(near: Sequence[str]) -> str:
@@ -124,11 +145,13 @@ def _explained(near: Sequence[str]) -> str:
     )
 
 
-def cell(bug: str) -> str:
-    """For the page: the how manyth walk found it, with each seed."""
-    found = hunted_bugs()
-    told = []
-    for seed in SEEDS:
-        one = found.get((bug, seed))
-        told.append("" if one is None else "none" if one.plan is None else str(one.plan + 1))
-    return " · ".join(filter(None, told))
+CLASSIC_HUNTS = Hunts(
+    FOLDER / "hunted.toml", FOLDER / "unfound.toml", "tests/harness/walk_hunt.py", core_bugs
+)
+CONSUMER_HUNTS = Hunts(
+    FOLDER / "hunted_consumer.toml",
+    FOLDER / "unfound_consumer.toml",
+    "tests/harness/consumer_walk_hunt.py",
+    consumer_bugs,
+    CONSUMER_RULES,
+)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.hunted_bugs import cell, summary, unfound_bugs
+from harness.hunted_bugs import CLASSIC_HUNTS, Hunts
 from rota.conformance.out_of_reach import OUT_OF_REACH
 from rota.mutants.core import CoreBug, core_bugs
 
@@ -84,56 +84,70 @@ itself and may kill it. `python tests/harness/walk_hunt.py` measures it.
 VERDICTS = {"fail": "violation", "died": "violation, it dies", "lenient": "deviation", "noted": "noted"}
 
 
+@dataclass(frozen=True)
+class WirePage:
+    """A page of bugs on the wire: how it begins, the bugs, those that are seen, why others are not, hunts.
+
+    unseen_words: how many are not seen, in a sentence; unseen_title: above them.
+    """
+
+    head: str
+    bugs: Mapping[str, CoreBug]
+    seen: Sequence[Seen]
+    unseen: Mapping[str, str]
+    hunts: Hunts
+    unseen_words: str = "{} are out of a client's reach."
+    unseen_title: str = "Out of reach"
+
+    def text(self) -> str:
+        """The page."""
+        return "\n".join(
+            (self.head, *self._summary(), *self._table(), *self._not_walked(), *self._not_seen(), "")
+        )
+
+    def _summary(self) -> Iterator[str]:
+        near = Counter(one.near for one in self.seen)
+        violations = sum(VERDICTS[one.verdict].startswith("violation") for one in self.seen)
+        yield (
+            f"Of {len(self.bugs)} bugs {len(self.seen)} are seen, {violations} of them as violations: "
+            f"{near[RULE]} by a case of their own rule, {len(self.seen) - near[RULE]} by a case of another "
+            f"one. {self.unseen_words.format(len(self.unseen))}"
+        )
+        yield ""
+        yield from self.hunts.summary()
+        yield ""
+
+    def _table(self) -> Iterator[str]:
+        yield "| rule | bug | seen by | verdict | walks |"
+        yield "|---|---|---|---|---|"
+        for one in self.seen:
+            bug = self.bugs[one.bug]
+            told = f"`{one.case}` | {VERDICTS[one.verdict]} | {self.hunts.cell(bug.name)}"
+            yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | {told} |"
+
+    def _not_walked(self) -> Iterator[str]:
+        yield ""
+        yield "## Not found by walks"
+        yield ""
+        yield "| bug | why |"
+        yield "|---|---|"
+        for bug, why in self.hunts.reasons().items():
+            yield f"| {bug} | {why} |"
+
+    def _not_seen(self) -> Iterator[str]:
+        yield ""
+        yield f"## {self.unseen_title}"
+        yield ""
+        yield "| rule | bug | what it takes, or why nothing shows |"
+        yield "|---|---|---|"
+        for bug in self.bugs.values():
+            if bug.name in self.unseen:
+                yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | {self.unseen[bug.name]} |"
+
+
 def page() -> str:
     """The page of the bugs on the wire."""
-    return "\n".join((HEAD, *_summary(), *_table(), *_not_walked(), *_not_seen(), ""))
-
-
-def _summary() -> Iterator[str]:
-    seen = seen_bugs()
-    near = Counter(one.near for one in seen)
-    violations = sum(VERDICTS[one.verdict].startswith("violation") for one in seen)
-    yield (
-        f"Of {len(core_bugs())} bugs {len(seen)} are seen, {violations} of them as violations: {near[RULE]} "
-        f"by a case of their own rule, {len(seen) - near[RULE]} by a case of another one. "
-        f"{len(unseen_bugs())} are out of a client's reach."
-    )
-    yield ""
-    yield from summary()
-    yield ""
-
-
-def _table() -> Iterator[str]:
-    yield "| rule | bug | seen by | verdict | walks |"
-    yield "|---|---|---|---|---|"
-    bugs = core_bugs()
-    for one in seen_bugs():
-        bug = bugs[one.bug]
-        verdict = VERDICTS[one.verdict]
-        yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | `{one.case}` | {verdict} | {cell(bug.name)} |"
-
-
-def _not_walked() -> Iterator[str]:
-    yield ""
-    yield "## Not found by walks"
-    yield ""
-    yield "| bug | why |"
-    yield "|---|---|"
-    for bug, why in unfound_bugs().items():
-        yield f"| {bug} | {why} |"
-
-
-def _not_seen() -> Iterator[str]:
-    yield ""
-    yield "## Out of reach"
-    yield ""
-    yield "| rule | bug | what it takes, or why nothing shows |"
-    yield "|---|---|---|"
-    bugs = core_bugs()
-    unseen = unseen_bugs()
-    for bug in bugs.values():
-        if bug.name in unseen:
-            yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | {unseen[bug.name]} |"
+    return WirePage(HEAD, core_bugs(), seen_bugs(), unseen_bugs(), CLASSIC_HUNTS).text()
 
 
 if __name__ == "__main__":

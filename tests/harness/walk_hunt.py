@@ -23,10 +23,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from harness.hunted_bugs import SEEDS, Hunted, rules_told, write
+from harness.hunted_bugs import CLASSIC_HUNTS, SEEDS, Hunted, Hunts, rules_told
 from harness.seen_bugs import PAGE, page, profile_for, seen_bugs
 from rota.generate.hunt import Grounds, hunt
-from rota.mutants.core import consumer_bugs, core_bugs
+from rota.mutants.core import CoreBug, consumer_bugs, core_bugs
 
 LINES = Path("build/hunt.jsonl")
 
@@ -39,16 +39,20 @@ def grounds(seed: int, profile: str) -> Grounds:
 
 def hunted(name: str, seed: int, explained: Sequence[int] = SEEDS) -> dict[str, Any]:
     """What became of the hunt for a bug with a seed, as a line has it. explained: seeds with which."""
-    logging.disable()  # of the server, in which bugs raise
     bug = core_bugs()[name]
-    ground = grounds(seed, profile_for(bug))
+    return line_of(CLASSIC_HUNTS, bug, grounds(seed, profile_for(bug)), seed in explained)
+
+
+def line_of(hunts: Hunts, bug: CoreBug, ground: Grounds, explains: bool) -> dict[str, Any]:
+    """What became of a hunt, as a line has it. explains: whether what fails is made shorter and explained."""
+    logging.disable()  # of the server, in which bugs raise
     since = time.process_time()
-    found = hunt(bug, ground, explains=seed in explained)
+    found = hunt(bug, ground, explains=explains)
     failed, short = found.failed, found.shortest
     return {
-        "bug": name,
-        "seed": seed,
-        "broken": bug.rule,
+        "bug": bug.name,
+        "seed": ground.seed,
+        "broken": hunts.rule_of(bug.name),
         "nearest": failed.rule if failed else "",
         "told": short.rule if short else failed.rule if failed else "",
         "among": rules_told(short) if short else [],
@@ -110,9 +114,9 @@ def look(
             print(told(line), flush=True)
 
 
-def tabulate(path: Path) -> None:
-    """Write the table and the page from all lines."""
-    write(
+def tabulate(hunts: Hunts, path: Path) -> None:
+    """Write the table from all lines."""
+    hunts.write(
         Hunted(
             line["bug"],
             line["seed"],
@@ -123,7 +127,6 @@ def tabulate(path: Path) -> None:
         )
         for line in lines(path)
     )
-    PAGE.write_text(page(), encoding="utf-8")
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
@@ -144,17 +147,24 @@ def asked_for(parser: argparse.ArgumentParser, lines: Path) -> argparse.Namespac
     return asked
 
 
-def main() -> None:
-    """Look for each, and tell."""
-    reads = parser(__doc__)
+def explained_of(description: str | None, lines: Path) -> argparse.Namespace:
+    """As `asked_for`, and seeds with which failures are made shorter and `explained`."""
+    reads = parser(description)
     reads.add_argument(
         "--explain", default=",".join(map(str, SEEDS)), help="seeds with which it is explained"
     )
-    asked = asked_for(reads, LINES)
-    explained = [int(seed) for seed in asked.explain.split(",") if seed]
-    look(asked.names, asked.seeds, asked.lines, asked.processes, partial(hunted, explained=explained))
+    asked = asked_for(reads, lines)
+    asked.explained = [int(seed) for seed in asked.explain.split(",") if seed]
+    return asked
+
+
+def main() -> None:
+    """Look for each, and tell."""
+    asked = explained_of(__doc__, LINES)
+    look(asked.names, asked.seeds, asked.lines, asked.processes, partial(hunted, explained=asked.explained))
     if asked.all:
-        tabulate(asked.lines)
+        tabulate(CLASSIC_HUNTS, asked.lines)
+        PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

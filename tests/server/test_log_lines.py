@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 from typing import get_args
+from uuid import UUID
 
 import pytest
 
@@ -69,6 +70,21 @@ class Loop:
         return self.timers[-1]
 
 
+class OneTopic:
+    """The topic t has two partitions."""
+
+    version = 1
+
+    def id_of(self, name):
+        return UUID(int=1) if name == "t" else None
+
+    def name_of(self, topic_id):
+        return "t"
+
+    def partition_count(self, name):
+        return 2 if name == "t" else 0
+
+
 class Timer:
     def __init__(self, when, call, arguments):
         self.when, self.call, self.arguments = when, call, arguments
@@ -102,6 +118,15 @@ class Story:
 
     def heartbeat(self, member_id, generation_id=1):
         return self.ask("Heartbeat", 4, **GROUP | {"member_id": member_id, "generation_id": generation_id})
+
+    def beat(self, member_id, epoch, **said):
+        first = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+        body = {"group_id": "g", "member_id": member_id, "member_epoch": epoch, "rebalance_timeout_ms": -1}
+        unsaid = dict.fromkeys(
+            ("instance_id", "rack_id", "subscribed_topic_names", "subscribed_topic_regex", "server_assignor")
+        )
+        body |= {**unsaid, "topic_partitions": None, **(first if epoch == 0 else {}), **said}
+        return self.ask("ConsumerGroupHeartbeat", 1, **body)
 
     def leave(self, *members):
         return self.ask(
@@ -357,7 +382,58 @@ def leaders_sync(story):
     return SyncGroup("g", 2, "c-1"), 4
 
 
+def consumers(story):
+    """Members of the consumer protocol: one leaves, one is removed, one is silent, and one finds no place."""
+    story = Story(story.caplog, group_consumer_max_size=2, group_consumer_assignment_interval_ms=0)
+    story.beat("a", 0)
+    assert story.lines() == [
+        "Member a joins the consumer group g: epoch 1, 1 members",
+        "Computed a new target assignment for the consumer group g with assignor uniform: epoch 2, 1 members",
+    ]
+    story.beat("b", 0, server_assignor="range")
+    story.beat("b", 3)
+    story.beat("late", 0)
+    assert story.lines() == [
+        "Member b joins the consumer group g: epoch 2, 2 members",
+        "Computed a new target assignment for the consumer group g with assignor range: epoch 3, 2 members",
+        "Member late joins the consumer group g: client c is refused, group.consumer.max.size is reached",
+    ]
+    story.beat("a", -1)
+    story.leave({"member_id": "b"}, {"member_id": "nobody"})
+    assert story.lines() == [
+        "Member a left the consumer group g: epoch 4, 1 members",
+        "Members removed from the consumer group g through explicit LeaveGroup: epoch 5, 0 members,"
+        " without b",
+    ]
+    story.beat("c", 0)
+    story.lines()
+    story.wait(50)
+    assert story.lines() == [
+        "Member c fenced from the consumer group g because its session expired: epoch 7, 0 members"
+    ]
+
+
+def a_late_consumer(story):
+    """One that has to give up a partition, says that it is alive, and goes on."""
+    story = Story(story.caplog, group_consumer_assignment_interval_ms=0)
+    story.service.core.see_topics(OneTopic())
+    story.beat("a", 0, rebalance_timeout_ms=1000)
+    story.beat("b", 0)
+    story.beat("a", 2)
+    story.turn()
+    story.lines()
+    story.wait(1.1)
+    assert story.lines() == [
+        "Member a fenced from the consumer group g because it has not given up its partitions within its"
+        " rebalance timeout: epoch 4, 1 members"
+    ]
+
+
 STORIES = {
+    consumers: {
+        *("member_joins", "target", "member_refused", "member_left", "members_removed", "member_fenced"),
+    },
+    a_late_consumer: {"member_fenced"},
     newcomers: {"id_given", "joined", "joined_with_id", "preparing", "stabilized"},
     an_assignment: {"assignment", "preparing", "stabilized"},
     failures: {"failed", "preparing", "empty"},
@@ -385,13 +461,13 @@ def test_lines(play, story):
 )
 def test_a_line_that_is_missing_is_noticed(play, event, story, monkeypatch):
     """Planted: the core forgets to tell of this event."""
-    note = Step.note
+    tell = Step.tell
 
-    def forgetful(self, told, *arguments, **more):
-        if told != event:
-            note(self, told, *arguments, **more)
+    def forgetful(self, notice):
+        if notice.event != event:
+            tell(self, notice)
 
-    monkeypatch.setattr(Step, "note", forgetful)
+    monkeypatch.setattr(Step, "tell", forgetful)
     with pytest.raises(AssertionError):
         play(story)
 

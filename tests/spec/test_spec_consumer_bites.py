@@ -18,9 +18,10 @@ from rota.spec.consumer import assignors, records
 from rota.spec.consumer.context import NoRuleError
 from rota.spec.consumer.group import Metadata
 from rota.spec.consumer.handlers import CONSUMER_HANDLERS, CONSUMER_RULES
+from rota.spec.consumer.messages import ErrorReply
 from rota.spec.consumer.records import NotLoaded
 from rota.spec.consumer.step import Step
-from rota.spec.consumer.vocabulary import RecordKind
+from rota.spec.consumer.vocabulary import ErrorCode, RecordKind
 
 FOUND = (Differs, Broken, NotLoaded, AssertionError, NoRuleError, KeyError)
 WALKS = range(30)
@@ -95,6 +96,19 @@ def assigned_only(spec: Any, group: Any, call: Any) -> Any:
     return (replace(step, group=group),)
 
 
+def static_first(spec: Any, group: Any, call: Any) -> Any:
+    """What is not served is refused before an assignor that is not there."""
+    static = call.request.instance_id is not None or call.request.subscribed_topic_regex
+    return () if static else original("target.unknown-assignor")(spec, group, call)
+
+
+def full_before_kind(spec: Any, group: Any, call: Any) -> Any:
+    steps = original("admin.classic-join")(spec, group, call)
+    full = len(group.members) >= spec.config.max_size
+    told = ErrorReply(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    return tuple(replace(one, replies=()).answer(call.to, told) if full else one for one in steps)
+
+
 def not_found(spec: Any, group: Any, call: Any) -> Any:
     return original("admin.delete-no-group")(spec, None, call)
 
@@ -148,6 +162,8 @@ WRONG: dict[str, tuple[str, Callable[..., Any]]] = {
         without("target.written", RecordKind.MEMBERS_TARGET),
     ),
     "the target's epoch is not written": ("target.written", without("target.written", RecordKind.TARGET)),
+    "what is not served is refused first": ("target.unknown-assignor", static_first),
+    "a full group says so to classic members": ("admin.classic-join", full_before_kind),
     "no wait": ("target.computed", lambda *inputs: original("target.computed")(*inputs)[:1]),
     "removed with an epoch each": ("leave.removal", one_epoch_each),
     "what was had is not taken away": ("leave.removal", without("leave.removal", RecordKind.CURRENT)),

@@ -74,9 +74,6 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         error = join.request_error(self._config, request)
         if error != ErrorCode.NONE:
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
-        elif self._is_full_of_consumers(request):
-            error = ErrorCode.GROUP_MAX_SIZE_REACHED
-            step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
         elif self._is_consumer(request.group_id, with_members=True):
             step.reply(parked, JoinGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         elif request.member_id and request.group_id not in self._groups:

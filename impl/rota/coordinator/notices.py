@@ -26,6 +26,12 @@ Event = Literal[
     "refused_member",
     "loading",
     "unloading",
+    "member_joins",
+    "member_left",
+    "member_fenced",
+    "members_removed",
+    "member_refused",
+    "target",
 ]
 """What happened to a group or to a member of it.
 
@@ -36,6 +42,10 @@ static member takes the place of `old_member_id`. failed: a session has expired.
 back with an id that was given. left, pending_left: by a LeaveGroup. not_joined, not_synced: `removed` were
 late in a phase. refused, refused_member: who comes without an id, or with one, finds the group full. loading,
 unloading: this broker begins or ceases to coordinate the group.
+
+The others are about groups of the consumer protocol, whose generation is their epoch. member_joins,
+member_left: by a heartbeat. member_fenced: removed by a timer. members_removed: by a LeaveGroup.
+member_refused: who joins finds the group full. target: a new one, made by the assignor that `reason` names.
 """
 
 

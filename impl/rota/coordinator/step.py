@@ -143,7 +143,11 @@ class Step:
         now = group.state, group.generation_id, len(group.members), len(group.static_members)
         about = member_id, group_instance_id, old_member_id, removed, reason, client_id
         # Not by name: whoever empties a group makes as many as it has members.
-        self._notices.append(Notice._make((event, group.group_id, *now, *about)))
+        self.tell(Notice._make((event, group.group_id, *now, *about)))
+
+    def tell(self, notice: Notice) -> None:
+        """Tell what happens to a group of either protocol."""
+        self._notices.append(notice)
 
     def effects(self) -> Effects:
         """Everything asked for."""

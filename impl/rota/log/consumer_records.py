@@ -26,7 +26,7 @@ KEYS = range(GROUP, CURRENT_OF + 1)
 
 _OF_MEMBERS = (MEMBER, TARGET_OF, CURRENT_OF)
 _VERSION = struct.Struct(">h")
-_NOT_CLASSIC: Mapping[int, bytes] = {0: b"\xff"}
+_NOT_CLASSIC: Mapping[int, bytes] = {0: b"\x00"}
 """The tagged field of a member that has no data of the classic protocol: null, which is not its default."""
 
 Body = Mapping[str, Any]

@@ -46,6 +46,18 @@ SENTENCES: Mapping[Event, str] = MappingProxyType(
         "loading": "Loading group metadata for {group} with generation {generation} and {members} members",
         "unloading": "Unloading group metadata for {group} with generation {generation} and {members}"
         " members",
+        "member_joins": "Member {member} joins the consumer group {group}: epoch {generation}, {members}"
+        " members",
+        "member_left": "Member {member} left the consumer group {group}: epoch {generation}, {members}"
+        " members",
+        "member_fenced": "Member {member} fenced from the consumer group {group} because {reason}: epoch"
+        " {generation}, {members} members",
+        "members_removed": "Members removed from the consumer group {group} through explicit LeaveGroup:"
+        " epoch {generation}, {members} members, without {removed}",
+        "member_refused": "Member {member} joins the consumer group {group}: client {client} is refused,"
+        " group.consumer.max.size is reached",
+        "target": "Computed a new target assignment for the consumer group {group} with assignor {reason}:"
+        " epoch {generation}, {members} members",
     }
 )
 """Event → its line."""

@@ -52,5 +52,25 @@ _LINES: Sentences = {
     "Unloading group metadata for {group} with generation {generation} and {members} members": Kind.UNLOADED,
 }
 
-SERVER = Table((*sentences("rota.server.log_lines", "rota", _LINES),))
+_OTHER = Kind.OTHER_PROTOCOL
+
+_CONSUMERS: Sentences = {
+    "Member {member} joins the consumer group {group}: epoch {_epoch}, {_members} members": _OTHER,
+    "Member {member} left the consumer group {group}: epoch {_epoch}, {_members} members": _OTHER,
+    "Member {member} fenced from the consumer group {group} because {reason}: epoch {_epoch}, {_members}"
+    " members": _OTHER,
+    "Members removed from the consumer group {group} through explicit LeaveGroup: epoch {_epoch}, {_members}"
+    " members, without {_removed}": _OTHER,
+    "Member {member} joins the consumer group {group}: client {_client} is refused, group.consumer.max.size"
+    " is reached": _OTHER,
+    "Computed a new target assignment for the consumer group {group} with assignor {_assignor}: epoch"
+    " {_epoch}, {_members} members": _OTHER,
+}
+
+SERVER = Table(
+    (
+        *sentences("rota.server.log_lines", "rota", _LINES),
+        *sentences("rota.server.log_lines", "rota", _CONSUMERS),
+    )
+)
 """The lines of rota's own server."""

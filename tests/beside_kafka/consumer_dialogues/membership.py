@@ -75,6 +75,15 @@ DIALOGUES = (
         ),
     ),
     Dialogue(
+        "membership.assignor-first",
+        "A wish for an assignor that is not there is refused before an instance id or an expression is used.",
+        (
+            beat("m1", 0, timeout=1000, topics="t", owns="", assignor="Range", instance="i1"),
+            beat("m1", 0, timeout=1000, owns="", assignor="Range", regex="t.*"),
+            describe(),
+        ),
+    ),
+    Dialogue(
         "membership.nobody",
         "A group that is not there is not found at any epoch but 0; in a group that is there an id that is "
         "not is unknown, also when it leaves.",

@@ -265,6 +265,15 @@ DIALOGUES = (
         ),
     ),
     Dialogue(
+        "admin.classic-join-of-a-full-group",
+        "Where groups are not migrated a classic member that joins is told that the group is of another "
+        "kind, whether there is room or not.",
+        (
+            *(topic("t", 1), join("m1"), join("m2"), classic_join(), join("m3"), classic_join()),
+            *(leave("m3"), classic_join(), describe()),
+        ),
+    ),
+    Dialogue(
         "admin.classic-group",
         "Where groups are not migrated a classic group with members is none for this protocol, at any epoch.",
         (topic("t", 1), classic_join(), join("m1"), beat("m1", 1), describe(), listed()),

@@ -14,7 +14,6 @@ from rota.coordinator.effects import Choices, Effects
 from rota.coordinator.group import Group
 from rota.coordinator.ledger import Ledger
 from rota.coordinator.memory import Memory
-from rota.coordinator.messages import JoinGroup
 from rota.coordinator.offset_store import OffsetStore
 from rota.coordinator.purgatory import ParkedRequest, Token
 from rota.coordinator.step import Step
@@ -81,16 +80,6 @@ class ConsumerGroupCoordinator:
         """Whether a group is of the consumer protocol; and has members, if that is asked."""
         group = self._hosted.by_id.get(group_id)
         return group is not None and (not with_members or bool(group.members))
-
-    def _is_full_of_consumers(self, request: JoinGroup) -> bool:
-        """Whether a group of the consumer protocol has no room for who joins it by the classic one.
-
-        Source: upstream GroupMetadataManager#classicGroupJoinToConsumerGroup, which looks at that first.
-        """
-        group = self._hosted.by_id.get(request.group_id)
-        members = {} if group is None else group.members
-        full = len(members) >= self._config.group_consumer_max_size
-        return full and request.member_id not in members
 
     def _step(self) -> Step:
         return Step(self._config, self._choices, self._ledger, self._memory)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from rota.coordinator import loading
-from rota.coordinator.consumer import epochs, persistence, target, timers
+from rota.coordinator.consumer import epochs, notes, persistence, target, timers
 from rota.coordinator.consumer.group import ConsumerGroup, metadata_bytes
 from rota.coordinator.consumer.hosting import Hosted
 from rota.coordinator.consumer.messages import (
@@ -66,6 +66,10 @@ def heartbeat(step: Step, hosted: Hosted, request: ConsumerGroupHeartbeat, calle
     )
     if error == ErrorCode.NONE:
         error = _memory_error(step, group, request, caller)
+    if error == ErrorCode.GROUP_MAX_SIZE_REACHED:
+        met = group or ConsumerGroup(request.group_id)
+        name = request.member_id or notes.UNNAMED
+        notes.note(step, "member_refused", met, name, client_id=caller.client_id)
     if error != ErrorCode.NONE:
         _refuse(step, caller, error)
         return
@@ -85,6 +89,8 @@ def _carry_out(
     assignor = target.assignor_of(step.config, group)
     if told != before:
         writing.put(member_key(request.member_id), told)
+    if before is None:
+        notes.note(step, "member_joins", group, request.member_id)
     wanted = target.assignor_of(step.config, group)
     subscribes = epochs.subscription_changed(before, told)
     if subscribes or wanted != assignor or epochs.topics_changed(group, hosted.topics):
@@ -92,6 +98,7 @@ def _carry_out(
     now_ms = step.choices.now_ms()
     if target.is_due(step.config, group, now_ms):
         target.update_target(writing, hosted.topics, wanted, now_ms)
+        notes.note(step, "target", group, reason=wanted)
     had = group.current_of(request.member_id)
     has = _reconciled(hosted, group, request, had, subscribes)
     if has != had:
@@ -229,6 +236,7 @@ def _leave(step: Step, hosted: Hosted, request: ConsumerGroupHeartbeat, caller: 
     else:
         reply = ConsumerGroupHeartbeatReply(member_id=request.member_id, member_epoch=LEAVING)
         remove(step, hosted, group, [request.member_id], partial(_answer, caller.parked, reply))
+        notes.note(step, "member_left", group, request.member_id)
 
 
 def remove(
@@ -279,7 +287,9 @@ def leave_group(
         reply_to(parked, LeaveGroupReply(error_code) if failed else LeaveGroupReply(members=results))
 
     if known:
-        remove(step, hosted, group, [*dict.fromkeys(each.member_id for each in known)], answer)
+        gone = tuple(dict.fromkeys(each.member_id for each in known))
+        remove(step, hosted, group, gone, answer)
+        notes.note(step, "members_removed", group, removed=gone)
     else:
         persistence.write(step, hosted, Writing(group), answer)
 
@@ -296,9 +306,11 @@ def session_ended(step: Step, hosted: Hosted, group: ConsumerGroup, member_id: s
     """A member was not heard from for too long."""
     if member_id in group.members:
         remove(step, hosted, group, [member_id])
+        notes.note(step, "member_fenced", group, member_id, reason=notes.SESSION_ENDED)
 
 
 def revocation_ended(step: Step, hosted: Hosted, group: ConsumerGroup, member_id: str) -> None:
     """A member has not given up in time what it was told to."""
     if timers.is_late(group, member_id):
         remove(step, hosted, group, [member_id])
+        notes.note(step, "member_fenced", group, member_id, reason=notes.TOO_LATE)

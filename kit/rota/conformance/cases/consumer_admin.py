@@ -20,14 +20,12 @@ from rota.conformance.steps.consumer import (
     expect_described,
     expect_fetched,
     fetch,
-    full,
-    members_in,
     of_member,
     owns_all,
     shared,
     two,
 )
-from rota.conformance.steps.consumer_case import BY_NAME, LIMITS, rule_case
+from rota.conformance.steps.consumer_case import BY_NAME, rule_case
 from rota.conformance.steps.consumer_topics import places_in
 from rota.conformance.steps.group_formation import stable
 
@@ -279,20 +277,6 @@ def classic_join(d: Dialogue) -> None:
     d.expect(classic.join(""), error="INCONSISTENT_GROUP_PROTOCOL")
     a.beat()
     owns_all(d, a, subject)
-
-
-@rule_case(
-    "admin.classic-join.full",
-    "A classic member that joins a full group is told GROUP_MAX_SIZE_REACHED, and nothing changes.",
-    "GroupMetadataManager.classicGroupJoinToConsumerGroup",
-    needs={"JoinGroup": (0, 3)},
-    topics=False,
-    settings=LIMITS,
-)
-def classic_join_of_a_full_group(d: Dialogue) -> None:
-    members = full(d)
-    d.expect(d.member("classic").join(""), error="GROUP_MAX_SIZE_REACHED")
-    d.require(members_in(described(d)) == {one.id for one in members}, "the same members", "others")
 
 
 @rule_case(

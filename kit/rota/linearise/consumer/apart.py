@@ -52,8 +52,12 @@ def reads(request: Any) -> bool:
     return isinstance(request, READERS)
 
 
-def apart(state: ConsumerState, request: Any, version: int) -> Any:
-    """The answer to what is not asked of a group of this protocol, None for all else."""
+def apart(state: ConsumerState, request: Any, version: int, most: float) -> Any:
+    """The answer to what is not asked of a group of this protocol, None for all else.
+
+    most: members of a group where it is not known whether groups are migrated: by the policy a full one tells
+    a classic member that it is full, or of which kind it is.
+    """
     group = state.group
     if isinstance(request, Commit):
         if not any(_there(one, state.topics) for one in request.offsets):
@@ -68,7 +72,7 @@ def apart(state: ConsumerState, request: Any, version: int) -> Any:
             return Committed(ErrorCode.NONE, _deletions(request, state.topics, ErrorCode.NONE))
     # Whoever joins says an id that nobody has: without members it is the classic protocol's to refuse.
     joins = isinstance(request, ClassicRequest) and request.api == "JoinGroup"
-    nobody = not isinstance(group, ConsumerGroup) or not group.members
+    nobody = not isinstance(group, ConsumerGroup) or not 0 < len(group.members) < most
     described = isinstance(request, DescribeGroupsRequest) and isinstance(group, ClassicGroup)
     return UNSURE if (joins and nobody) or described else None
 

@@ -36,7 +36,7 @@ from rota.linearise.consumer.states import (
 )
 from rota.linearise.history import Answered, Event, Restarted
 from rota.linearise.states import Owed
-from rota.linearise.times import Span
+from rota.linearise.times import FOREVER, Span
 from rota.spec.consumer.context import ConsumerSpec
 from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
 from rota.spec.consumer.messages import (
@@ -145,7 +145,8 @@ class ConsumerSteps:
         if isinstance(request, ChangeTopic):
             yield Taken(self._changing(rest, number, request, span), ())
             return
-        answer = apart(rest, request, call.version)
+        most = FOREVER if self.terms.refuses else self.terms.config.max_size
+        answer = apart(rest, request, call.version, most)
         if answer is not None:
             yield Taken(self._owing(rest, number, answer, span), ())
             if gives_way(rest, request):

@@ -131,18 +131,15 @@ def describe_as_classic(spec: ConsumerSpec, group: AnyGroup | None, call: Call) 
     return _told(group, call, ErrorCode.NONE if old else ErrorCode.GROUP_ID_NOT_FOUND)
 
 
-@rule("admin.classic-join", source=GMM + "classicGroupJoinToConsumerGroup")
+@rule("admin.classic-join", source=GMM + "throwIfClassicMemberCannotJoinConsumerGroup")
 def classic_join(spec: ConsumerSpec, group: AnyGroup | None, call: Call) -> Steps:
-    """A member of the classic protocol cannot join: a full group says that it is full.
+    """A member of the classic protocol cannot join, whether there is room or not.
 
-    Left out: the other migration policies, under which it can; an empty group, which gives way to it; and who
-    joins under the id of a member, for whom no group is full.
+    Left out: the other migration policies, under which it can, and a full group says first that it is full;
+    and an empty group, which gives way to it.
     """
     if request_of(call, ClassicRequest).api != "JoinGroup":
         return ()
-    members = group.members if isinstance(group, ConsumerGroup) else {}
-    if len(members) >= spec.config.max_size:
-        return _told(group, call, ErrorCode.GROUP_MAX_SIZE_REACHED)
     return _told(group, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
