@@ -19,6 +19,8 @@ from rota.coordinator import (
     OffsetCommitTopic,
     OffsetDelete,
     OffsetDeleteTopic,
+    OffsetFetch,
+    OffsetFetchGroup,
     TimerId,
 )
 from rota.coordinator.consumer.messages import ConsumerGroupHeartbeat, TopicPartitions
@@ -26,6 +28,7 @@ from rota.coordinator.consumer.records import ConsumerBatch, Entry
 
 T = UUID(int=1)
 SESSION = "consumer_session"
+UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
 
 
 class OneTopic:
@@ -295,6 +298,25 @@ def test_of_several_groups_to_delete_each_has_its_own_answer() -> None:
         ("h", ErrorCode.NON_EMPTY_GROUP),
         ("i", ErrorCode.GROUP_ID_NOT_FOUND),
     ]
+
+
+def fetched(core: GroupCoordinator, group_id: str, member_epoch: int) -> int:
+    """The error that is told to who fetches all offsets of a group at an epoch and names no member."""
+    asked = OffsetFetchGroup(group_id, None, None, member_epoch)
+    ((_, reply),) = core.offset_fetch(OffsetFetch((asked,)), 9, "fetch").replies
+    return reply.groups[0].error_code  # type: ignore[union-attr]
+
+
+def test_who_reads_offsets_sees_a_group_until_the_log_has_its_end() -> None:
+    """Its offsets are there as long, and are nobody's who has to be a member."""
+    for error, left in ((ErrorCode.NONE, ErrorCode.NONE), (ErrorCode.NOT_COORDINATOR, UNKNOWN)):
+        core = coordinator()
+        settled(core, beat(core, "m1", 0))
+        settled(core, beat(core, "m1", -1))
+        effects = core.delete_groups(["g"], 2, "delete")
+        assert (fetched(core, "g", 0), fetched(core, "g", -1)) == (UNKNOWN, ErrorCode.NONE)
+        stored(core, effects, error)
+        assert fetched(core, "g", 0) == left
 
 
 def test_a_timer_left_behind_by_what_the_log_refused_does_nothing_to_a_classic_group() -> None:

@@ -191,14 +191,13 @@ class GroupCoordinator(ConsumerGroupCoordinator):
 
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
         """OffsetFetch; a group that does not exist has no offsets."""
-        step = self._step()
-        by_id = self._hosted.by_id
+        step, hosted = self._step(), self._hosted
         offsets.offset_fetch(
             step,
             self._offsets,
             request,
             ParkedRequest(token, version),
-            lambda asked: consumer_offsets.fetch_error(by_id.get(asked.group_id), asked),
+            lambda asked: consumer_offsets.fetch_error(hosted.read(asked.group_id), asked),
         )
         return step.effects()
 

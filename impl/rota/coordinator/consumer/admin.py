@@ -142,8 +142,10 @@ def remove_group(
     group = hosted.by_id.pop(group_id)
     store, memory = hosted.store, step.memory
     memory.put(group_id, 0)
+    hosted.leaving[group_id] = group
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
+        hosted.leaving.pop(group_id, None)
         if error_code == ErrorCode.NONE or entry.in_doubt:
             store.forget(group_id, with_pending)
         elif group_id not in hosted.classic:

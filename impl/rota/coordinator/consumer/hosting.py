@@ -13,19 +13,26 @@ from rota.coordinator.offset_store import OffsetStore
 class Hosted:
     """Groups by id; a group id is here or in `classic`, or in neither.
 
-    to_mend: keys of which the log may have what was taken back here, by group. to_watch: members who are
-    there again since the record that removed them was refused.
+    leaving: groups that are removed when the log has their tombstones, and are there until then for those
+    who read their offsets. to_mend: keys of which the log may have what was taken back here, by group.
+    to_watch: members who are there again since the record that removed them was refused.
     """
 
     classic: dict[str, Group]
     store: OffsetStore
     by_id: dict[str, ConsumerGroup] = field(default_factory=dict)
     topics: TopicImage = field(default_factory=NoTopics)
+    leaving: dict[str, ConsumerGroup] = field(default_factory=dict)
     to_mend: dict[str, set[Key]] = field(default_factory=dict)
     to_watch: set[tuple[str, str]] = field(default_factory=set)
 
     def unload(self, store: OffsetStore) -> None:
         """All groups are forgotten; `store` has the offsets from now on."""
         self.store = store
-        for forgotten in (self.by_id, self.to_mend, self.to_watch):
+        for forgotten in (self.by_id, self.leaving, self.to_mend, self.to_watch):
             forgotten.clear()
+
+    def read(self, group_id: str) -> ConsumerGroup | None:
+        """The group as those have it who read its offsets."""
+        group = self.by_id.get(group_id)
+        return self.leaving.get(group_id) if group is None and group_id not in self.classic else group
