@@ -34,6 +34,9 @@ SET_OTHERWISE = frozenset({"loading.over-capacity"})
 EXPIRED = frozenset(slug for slug in RULES if slug.startswith("expiry."))
 """Rules that walks come to where the target looks often enough for what has expired."""
 
+TRANSACTIONS = frozenset(slug for slug in RULES if slug.startswith("transactions."))
+"""Rules about offsets in transactions."""
+
 TOLD = 3
 """Rules that are told which would explain a failure."""
 
@@ -50,6 +53,7 @@ NOT_WALKED: Mapping[str, str] = {
         ("persistence.creation-stored", "timers.session-ignored"), "a change that the wire shows nothing of"
     ),
     **dict.fromkeys(sorted(EXPIRED), "a target that looks every few seconds for what has expired"),
+    **dict.fromkeys(sorted(TRANSACTIONS), "transactions, which walks do not begin"),
     "timers.new-member-expired": "five minutes in the first join phase",
 }
 """Slug of a rule -> what it takes that walks do not do."""
