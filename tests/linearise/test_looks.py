@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from harness.told import Told, described, left
@@ -9,6 +11,7 @@ from harness.told import committed as told_committed
 from harness.told import fetched as told_fetched
 from rota.kernel import FrozenMap
 from rota.linearise import Restarted, Verdict, judge
+from rota.linearise.judge import AGAIN
 from rota.linearise.looks import Look
 from rota.linearise.paths import Patience
 from rota.linearise.states import State
@@ -212,6 +215,19 @@ def test_the_rule_by_which_a_look_passes_something_over_is_reached():
     soon, late = (judge(fetched(history.after(more), "t").history()) for more in (1.0, EVERY))
     assert pair not in soon.reached
     assert pair in late.reached
+
+
+@pytest.mark.parametrize(
+    ("looks", "most", "wanted"),
+    [(False, 1, FAILS), (True, AGAIN, FAILS), (True, 1, Verdict.UNDECIDED)],
+)
+def test_what_may_be_due_to_a_look_is_undecided_where_that_is_too_much_to_say(
+    looks, most, wanted, monkeypatch
+):
+    """Nobody knows when it looked, and looked at are but so many states."""
+    monkeypatch.setattr(import_module("rota.linearise.judge"), "AGAIN", most)
+    history = Told(looks=looks).alone(session=20_000).after(0.5)
+    assert verdict(history.beaten(history.beats(0, "m"), "UNKNOWN_MEMBER_ID")) is wanted
 
 
 LOOKS, RUN = "rota.linearise.looks:", "rota.linearise.run:Run."

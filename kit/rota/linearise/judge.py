@@ -247,7 +247,7 @@ class Judge:
                 "too much was under way at once: not all orders were looked at, and none of those explains it"
             )
             return Judgement(Verdict.UNDECIDED, event, why, states=self.run.most)
-        if self._looks and self._again(replace(self._strict, looks=True)):
+        if self._looks and self._may_have_expired():
             why = "the group or its offsets may have expired meanwhile"
             return Judgement(Verdict.UNDECIDED, event, why, states=self.run.most)
         nearest = tuple(_nearest(self.run, event))[:MOST_NEAREST]
@@ -269,15 +269,29 @@ class Judge:
         runs = (self._again(patience) for patience in self._more_patient())
         return next((_out_of_time(run.states) for run in runs if run is not None), ())
 
+    def _may_have_expired(self) -> bool:
+        """Whether the history may be if the coordinator has looked for that; or that is too much to say."""
+        try:
+            return self._played(replace(self._strict, looks=True)) is not None
+        except UndecidedError:
+            return True
+
     def _again(self, patience: Patience) -> Run | None:
-        """The history until now with another patience; None where it is none that may be."""
+        """As `_played`; None also where there are too many states to say."""
+        try:
+            return self._played(patience)
+        except UndecidedError:
+            return None
+
+    def _played(self, patience: Patience) -> Run | None:
+        """The history until now with another patience; None where it is none that may be.
+
+        Errors: UndecidedError.
+        """
         limits = replace(self._limits, states=min(AGAIN, self._limits.states))
         run, events = self._base.copied(patience, limits), (*self._events, *self._since)
         run.look_ahead(events)
-        try:
-            return run if all(run.see(event) for event in events) else None
-        except UndecidedError:
-            return None
+        return run if all(run.see(event) for event in events) else None
 
     def _more_patient(self) -> Iterator[Patience]:
         told, told_early = self._strict.slack, self._strict.early
