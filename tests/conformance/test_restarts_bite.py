@@ -220,6 +220,7 @@ UNHARMED = {
     "loading.load.first-generation-unassigned-after-sigkill": Verdict.PASS,
     "admin.deletion-stored.kept-after-sigkill": Verdict.PASS,
     "expiry.group-removed.kept-after-sigkill": Verdict.PASS,
+    "transactions.commit.open-after-sigkill": Verdict.PASS,
 }
 """What a server that forgets everything is told in some cases; in the others it fails."""
 
