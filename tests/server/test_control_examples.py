@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.control import ControlPort
+from rota.control.http import ControlPort
 from rota.server import controlled
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving.md"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rota.control import ControlPort
+from rota.control.http import ControlPort
 from rota.control.openapi import document
 from rota.control.operations import OPERATIONS
 from rota.mutants.core import CoreBug, planted

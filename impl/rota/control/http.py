@@ -11,19 +11,18 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib.metadata import version
-from socket import socket
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from rota.control.fields import BadRequestError, checked
+from rota.control.loopback import LoopbackServer
 from rota.control.metrics import CONTENT_TYPE, text
 from rota.control.openapi import document
 from rota.control.operations import OPERATIONS, Operation
 from rota.server.controls import ControlError, Controls, UnknownName
 
-HOST = "127.0.0.1"
 DOCUMENT, METRICS = "/openapi.json", "/metrics"
 
 MOST_BYTES = 64 * 1024
@@ -41,34 +40,20 @@ _BY_PATH: Mapping[str, Mapping[str, Operation]] = {
 }
 
 
-class ControlPort(ThreadingHTTPServer):
+class ControlPort(LoopbackServer):
     """Answers for `controls`, whose event loop is `loop`, at a port of 127.0.0.1; 0: any that is free.
 
     Errors: OSError where the port cannot be had.
     """
 
-    daemon_threads = True
-    block_on_close = False
-
     def __init__(self, controls: Controls, loop: asyncio.AbstractEventLoop, port: int = 0) -> None:
         self._controls = controls
         self._loop = loop
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        super().__init__((HOST, port), _Handler)
+        super().__init__(port, _Handler, MOST_CONNECTIONS)
         self._serving = threading.Thread(
             target=self.serve_forever, args=(0.2,), name="rota-control", daemon=True
         )
         self._serving.start()
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        return int(self.server_address[1])
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """What a request may name as its host."""
-        return tuple(f"{name}:{self.port}" for name in (HOST, "localhost"))
 
     @property
     def url(self) -> str:
@@ -96,23 +81,6 @@ class ControlPort(ThreadingHTTPServer):
         self.shutdown()
         self._serving.join(STOP_SECONDS)
         self.server_close()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """In a thread of its own, unless there are too many already: then the connection is closed."""
-        if not self._room.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """As of a threading server; then there is room for another connection."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
-        """Whoever goes away in the middle of something is nobody's mistake."""
 
 
 class _Refusal(Exception):

@@ -28,7 +28,7 @@ from rota.server.controls import ControlPortError
 from rota.server.garbage import collect_seldom
 
 if TYPE_CHECKING:
-    from rota.control import ControlPort
+    from rota.control.http import ControlPort
 
 USUAL_SETTING = "group.initial.rebalance.delay.ms=0"
 _WIDTH = max(map(len, KNOWN))
@@ -209,7 +209,7 @@ class _How:
     ) -> None:
         """Serves until `stop` is set; `listening` is told the address, and the port for tests."""
         if self.control is not None:
-            from rota.control import serve_controlled  # HTTP is loaded where it is asked for
+            from rota.control.serving import serve_controlled  # HTTP is loaded where it is asked for
 
             about = self.config, self.port, self.control, stop, listening, self.profile
             await serve_controlled(*about)

@@ -204,12 +204,12 @@ class Steps:
                 if after != before:
                     yield one
 
-    def also(self, before: State, found: Iterable[Taken]) -> Iterator[Taken]:
+    def also(self, before: State, found: Iterable[Taken]) -> Iterable[Taken]:
         """Steps from a state, and where they lead by a mistake of the Scala coordinator's."""
+        return self._by_mistake(before, found) if self.profile.name in OLDER else found
+
+    def _by_mistake(self, before: State, found: Iterable[Taken]) -> Iterator[Taken]:
         for one in found:
-            if self.profile.name not in OLDER:
-                yield one
-                continue
             then = with_ends_kept(before, one.state)
             yield Taken(then, one.rules)
             for state in ended_by_the_last(before, then, self.late):

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import socket
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from rota.control.loopback import LoopbackServer
 from rota.play.desk import Desk
 from rota.play.page import page
 from rota.play.session import PlayError
@@ -76,22 +76,13 @@ class Attendance:
         return ""
 
 
-class PlayServer(ThreadingHTTPServer):
+class PlayServer(LoopbackServer):
     """Serves a desk on a port of 127.0.0.1; 0: any that is free."""
-
-    daemon_threads = True
-    block_on_close = False
 
     def __init__(self, desk: Desk, port: int = 0) -> None:
         self.desk, self.attendance = desk, Attendance()
         self.token = secrets.token_urlsafe(24)
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """What a request may name as its host."""
-        return tuple(f"{name}:{self.server_address[1]}" for name in ("127.0.0.1", "localhost"))
+        super().__init__(port, _Handler, MOST_CONNECTIONS)
 
     @property
     def address(self) -> str:
@@ -109,23 +100,6 @@ class PlayServer(ThreadingHTTPServer):
         finally:
             self.shutdown()
             self.server_close()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """In a thread of its own, unless there are too many already: then the connection is closed."""
-        if not self._room.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """As of a threading server; then there is room for another connection."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
-        """A browser that goes away in the middle of something is nobody's mistake."""
 
 
 class _Refusal(Exception):
