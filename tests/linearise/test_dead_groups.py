@@ -44,6 +44,13 @@ def test_whoever_asks_while_it_is_removed_may_be_told(profile, verdict, ask, ans
     assert judge(told.history()).verdict is verdict
 
 
+@ASKED
+def test_so_may_who_has_its_turn_a_little_later(ask, answer):
+    told = emptied(KAFKA_3)
+    told.hears(told.sends(8, DeleteGroupsRequest("g"), 2), DELETED)
+    assert judge(told.hears(ask(told), answer).quiet().history()).verdict is Verdict.CONSISTENT
+
+
 @pytest.mark.parametrize(
     ("profile", "kind", "verdict"),
     [

@@ -38,11 +38,16 @@ def syncs(history, connection, member_id, *shares):
     return history.sends(connection, request, 5)
 
 
-def synced(profile, waits, session=2_000):
-    """The follower's SyncGroup waits for the leader's, which comes so long after the join phase has ended."""
+def synced(profile, waits, session=2_000, looked=0.0):
+    """The follower's SyncGroup waits for the leader's, which comes so long after the join phase has ended.
+
+    looked: seconds before that in which nothing else had come, 0 where nobody has looked.
+    """
     history = two_joined(profile, session).after(0.5)
     waiting = syncs(history, 1, "n")
-    history.after(round(waits - 0.5, 6))
+    history.after(round(waits - 0.5 - looked, 6))
+    if looked:
+        history.quiet().after(looked)
     number = syncs(history, 0, "m", MemberAssignment("m", b"1"), MemberAssignment("n", b"2"))
     for one, share in ((number, b"1"), (waiting, b"2")):
         history.hears(one, SyncGroupReply(ErrorCode.NONE, "consumer", "range", share))
@@ -75,6 +80,10 @@ def test_a_session_that_begins_as_the_last_one_ends_may_be_over_at_once(profile,
 @pytest.mark.parametrize("waits", [1.4, 2.0, 2.7])
 def test_it_need_not_be(waits):
     assert beaten_after(synced(KAFKA_3, waits), 0.3, "NONE") is PASSES
+
+
+def test_the_end_of_the_last_one_may_be_known_to_have_been_due():
+    assert beaten_after(synced(KAFKA_3, 2.08, looked=0.02), 0.3, "UNKNOWN_MEMBER_ID") is PASSES
 
 
 def test_once_it_goes_on_it_ends_when_it_is_over():

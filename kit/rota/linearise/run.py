@@ -271,9 +271,11 @@ class Run:
         found = self._reachable(now)
         self.most = max(self.most, len(found))
         self.states = {}
+        past = now - self._patience.slack - self._limits.grain
         for state, last in found.items():
             if self._possible(state, now):
-                self.states.setdefault(replace(state, low=now, pending=self._open(state, now)), last)
+                left = replace(self._steps.since(state, past), low=now, pending=self._open(state, now))
+                self.states.setdefault(left, last)
         self._closed = now
         passed = [state.passed_over(now - self._patience.slack) for state in self.states]
         self.passed_over |= frozenset[tuple[str, str]].intersection(*passed) if passed else frozenset()

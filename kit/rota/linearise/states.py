@@ -65,11 +65,11 @@ class State:
     armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
-    readers, since the log may not have it; dead: the group that was removed last, where
-    requests may have found it before; looked: whether what has expired was looked for; stored: what the log
-    has of the group, where it is followed; look: the next one for what has expired that finds something or
-    passes it over, where such looks are followed; ends: of the sessions that members had who wait now, where
-    these may end the next ones (see `older_sessions`).
+    readers, since the log may not have it, or others may find it just made (see `older_races`); dead: the
+    group that was removed last, where requests may have found it before; looked: whether what has expired
+    was looked for; stored: what the log has of the group, where it is followed; look: the next one for
+    what has expired that finds something or passes it over, where such looks are followed; ends: of the
+    sessions that members had who wait now, where these may end the next ones (see `older_sessions`).
     """
 
     group: Group | None = None
@@ -174,6 +174,15 @@ def _veiled(told: Told, span: Span) -> float:
     simple = told.group is not None and told.group.protocol_type is None
     stores = any(isinstance(one.item, OffsetBatch) for one in told.queued)
     return span.latest if made or (simple and stores) else NEVER
+
+
+def without_the_past(state: State, past: float) -> State:
+    """A state in which is forgotten what was over before then, and makes a difference to nobody later."""
+    dead = state.dead if state.dead is not None and state.dead.until >= past else None
+    veiled = state.veiled if state.veiled >= past else NEVER
+    kept = [(timer, end) for timer, end in state.ends.items() if end.latest >= past]
+    ends = state.ends if len(kept) == len(state.ends) else FrozenMap(kept)
+    return replace(state, dead=dead, veiled=veiled, ends=ends)
 
 
 def with_ids_in_use(state: State) -> State:

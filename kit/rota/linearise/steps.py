@@ -13,8 +13,9 @@ from rota.linearise.asked import OLDER
 from rota.linearise.history import Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
+from rota.linearise.older_races import just_made, listed_later
 from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept
-from rota.linearise.states import Dead, State, after
+from rota.linearise.states import Dead, State, after, without_the_past
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
@@ -164,6 +165,8 @@ class Steps:
     def _groups_seen(self, state: State, call: Call, span: Span, veil: float) -> Iterator[Group | None]:
         """The group; a reader may not see yet that it was made, or that it was removed."""
         yield state.group
+        if self.profile.name in OLDER and (made := just_made(state, call, span.earliest - veil)):
+            yield made
         if not isinstance(call.request, DescribeGroupsRequest | ListGroupsRequest):
             return
         if dead := self._dead(state, span, veil):
@@ -211,8 +214,8 @@ class Steps:
     def _by_mistake(self, before: State, found: Iterable[Taken]) -> Iterator[Taken]:
         for one in found:
             then = with_ends_kept(before, one.state)
-            yield Taken(then, one.rules)
-            for state in ended_by_the_last(before, then, self.late):
+            ended = ended_by_the_last(before, then, self.late)
+            for state in (then, *ended, *listed_later(before, then)):
                 yield Taken(state, one.rules)
 
     def restart(self, state: State, span: Span) -> Iterator[Taken]:
@@ -229,6 +232,10 @@ class Steps:
                     yield Taken(self._after(lost, with_offsets, span), more)
                 continue
             yield Taken(self._after(lost, told, span), rules)
+
+    def since(self, state: State, past: float) -> State:
+        """A state without what matters to nobody any more who comes later than this."""
+        return without_the_past(state, past)
 
     def log_answers(self, state: State, span: Span) -> Iterator[Taken]:
         """The log has stored what is first in the line; those who only waited for it are answered, too."""
@@ -286,9 +293,8 @@ class Steps:
 
     def _after(self, state: State, told: Told, span: Span) -> State:
         found = after(self.spec, state, told, span, self.lost, self.follows)
-        if self.profile.name in OLDER and state.group is not None and found.group is None:
-            was = Group(GroupState.DEAD, state.group.generation_id, state.group.protocol_type)
-            found = replace(found, dead=Dead(was, span.latest))
+        if self.profile.name in OLDER:
+            found = _made_or_removed(state.group, found, span.latest)
         if self.looking is None:
             return found
         since = self._found_from(found.group, found.offsets)
@@ -321,6 +327,14 @@ class Steps:
 
     def _rules(self, step: Step | Told) -> Rules:
         return tuple(rule.slug for rule in self._oracle.used(step))
+
+
+def _made_or_removed(before: Group | None, state: State, until: float) -> State:
+    """A state in which is known until when others may find the group as it was removed, or just made."""
+    if before is not None and state.group is None:
+        was = Group(GroupState.DEAD, before.generation_id, before.protocol_type)
+        return replace(state, dead=Dead(was, until))
+    return replace(state, veiled=until) if before is None and state.group is not None else state
 
 
 def _in_log(record: GroupRecord) -> GroupRecord | None:

@@ -137,6 +137,10 @@ class ConsumerSteps:
         places = [place for place, one in enumerate(state.behind) if one.number == number]
         return replace(state, behind=state.behind[places[-1] + 1 :]) if places else state
 
+    def since(self, state: ConsumerState, past: float) -> ConsumerState:
+        """A state of which nothing is forgotten: `behind` ends with the answers."""
+        return state
+
     def take(self, state: ConsumerState, number: int, call: Any, span: Span, veil: float) -> Iterator[Taken]:
         """A request has its turn. veil: how long readers may see the group as it was before."""
         rest = replace(state, pending=state.pending - {number})

@@ -1,0 +1,42 @@
+"""What is seen in the Scala coordinator where two requests meet, of Apache Kafka 3.9 and before.
+
+- ListGroups that asks for some states reads the state of a group twice, for the filter and for the answer
+  (upstream `GroupCoordinator#handleListGroups`): a group may be listed in a state that it was led to between.
+- A JoinGroup, or a commit of nobody's, first makes a group and then takes its lock (upstream
+  `GroupCoordinator#getOrMaybeCreateGroup`): a commit of a member that comes between finds an Empty group
+  that knows nobody, where before there was none and afterwards there are members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rota.kernel import replace
+from rota.linearise.states import Owed, State
+from rota.spec import Call, Group, GroupState
+from rota.spec.admin_messages import ListGroupsReply
+from rota.spec.offset_messages import OffsetCommitRequest
+
+
+def listed_later(before: State, after: State) -> Iterator[State]:
+    """The state after a step, where a list of groups that is owed says how the step has left the group."""
+    was, group = before.group, after.group
+    if was is None or group is None or was.state is group.state:
+        return
+    for number, owed in after.owed.items():
+        if isinstance(owed.message, ListGroupsReply) and owed.message.groups:
+            yield replace(after, owed=after.owed.set(number, _with_state(owed, group.state)))
+
+
+def just_made(state: State, call: Call, since: float) -> Group | None:
+    """The group as a commit of a member may find it that was made so late as since then; else None."""
+    request = call.request
+    of_member = isinstance(request, OffsetCommitRequest) and request.generation_id_or_member_epoch >= 0
+    late = state.group is not None and since <= state.veiled
+    return Group(GroupState.EMPTY) if of_member and late else None
+
+
+def _with_state(owed: Owed, state: GroupState) -> Owed:
+    assert isinstance(owed.message, ListGroupsReply)
+    groups = tuple(replace(one, group_state=state.value) for one in owed.message.groups)
+    return replace(owed, message=replace(owed.message, groups=groups))

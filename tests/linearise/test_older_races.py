@@ -1,0 +1,116 @@
+"""Where two requests meet Kafka 3 may say of a group what is of two moments; others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.told import Told, asked_for, joined
+from rota.linearise import Verdict, judge
+from rota.mutants.core import CoreBug, planted
+from rota.spec import ErrorCode, MemberAssignment, SyncGroupReply, SyncGroupRequest
+from rota.spec.admin_messages import ListedGroup, ListGroupsReply, ListGroupsRequest
+from rota.spec.offset_messages import (
+    OffsetCommitPartition,
+    OffsetCommitReply,
+    OffsetCommitRequest,
+    OffsetCommitTopic,
+    PartitionOutcome,
+    TopicOutcome,
+)
+from rota.spec.profiles import KAFKA_2_1, KAFKA_3, KAFKA_4
+
+PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
+
+
+COMPLETING, STABLE = "CompletingRebalance", "Stable"
+
+
+def listed(profile, states, told, later=None):
+    """ListGroups of some states is answered while a SyncGroup makes the group Stable, or is sent after it.
+
+    told: the state in which the group is listed, "" if it is not; later: seconds after the SyncGroup.
+    """
+    history = Told(profile)
+    history.hears(history.joins(0), asked_for("m"))
+    history.hears(history.joins(0, "m"), joined("m", 1, ("m",)), 1.0)
+    listing = list_groups(history, states) if later is None else -1
+    number = history.sends(
+        0, SyncGroupRequest("g", 1, "m", (MemberAssignment("m", b"1"),), "consumer", "range"), 5
+    )
+    history.hears(number, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"1"))
+    if later is not None:
+        listing = list_groups(history.after(later), states)
+    groups = (ListedGroup("g", "consumer", told),) if told else ()
+    history.hears(listing, ListGroupsReply(ErrorCode.NONE, groups)).quiet()
+    return judge(history.history()).verdict
+
+
+def list_groups(history, states):
+    return history.sends(9, ListGroupsRequest("g", states), 4)
+
+
+LISTS = (
+    (KAFKA_3, (COMPLETING,), STABLE, None, PASSES),
+    (KAFKA_3, (COMPLETING,), COMPLETING, None, PASSES),
+    (KAFKA_3, (COMPLETING,), "", None, PASSES),
+    (KAFKA_3, (STABLE,), COMPLETING, None, FAILS),
+    (KAFKA_3, (COMPLETING,), "Empty", None, FAILS),
+    (KAFKA_3, (COMPLETING,), STABLE, 1.0, FAILS),
+    (KAFKA_4, (COMPLETING,), STABLE, None, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "states", "told", "later", "wanted"), LISTS)
+def test_a_group_may_be_listed_in_the_state_that_it_came_to_meanwhile(profile, states, told, later, wanted):
+    assert listed(profile, states, told, later) is wanted
+
+
+def committed(profile, error, at=0.0):
+    """A former member commits, before or while its instance joins, which makes the group, or later.
+
+    at: seconds after the JoinGroup was sent.
+    """
+    history = Told(profile)
+    history.joins(0, instance="i")
+    history.after(at)
+    topics = (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7, -1, "x"),)),)
+    number = history.sends(1, OffsetCommitRequest("g", topics, 1, "former", "i"), 7)
+    outcomes = (TopicOutcome("t", (PartitionOutcome(0, ErrorCode[error]),)),)
+    return judge(history.hears(number, OffsetCommitReply(outcomes)).quiet().history()).verdict
+
+
+COMMITS = (
+    (KAFKA_3, "UNKNOWN_MEMBER_ID", 0.0, PASSES),
+    (KAFKA_2_1, "UNKNOWN_MEMBER_ID", 0.0, PASSES),
+    (KAFKA_3, "ILLEGAL_GENERATION", 0.0, PASSES),
+    (KAFKA_3, "FENCED_INSTANCE_ID", 0.0, PASSES),
+    (KAFKA_3, "UNKNOWN_MEMBER_ID", 0.6, FAILS),
+    (KAFKA_3, "FENCED_INSTANCE_ID", 0.6, PASSES),
+    (KAFKA_3, "REBALANCE_IN_PROGRESS", 0.0, FAILS),
+    (KAFKA_4, "UNKNOWN_MEMBER_ID", 0.0, FAILS),
+    (KAFKA_4, "ILLEGAL_GENERATION", 0.0, PASSES),
+)
+
+
+@pytest.mark.parametrize(("profile", "error", "at", "wanted"), COMMITS)
+def test_a_commit_may_meet_a_group_that_is_just_being_made(profile, error, at, wanted):
+    assert committed(profile, error, at) is wanted
+
+
+MODULE = "rota.linearise.older_races:"
+PLANTED = (
+    ("lists are read once", "listed_later", "owed.message.groups", "()"),
+    ("it is listed as it was never", "_with_state", "state.value", "'Empty'"),
+    ("no commit comes between", "just_made", "of_member and late", "False"),
+    ("it is just made for ever", "just_made", "since <= state.veiled", "True"),
+    ("it has members at once", "just_made", "Group(GroupState.EMPTY)", "state.group"),
+)
+
+
+@pytest.mark.parametrize(("name", "function", "old", "new"), PLANTED, ids=[one[0] for one in PLANTED])
+def test_a_mistake_is_found(name, function, old, new):
+    """One of the verdicts above is another."""
+    with planted(CoreBug("", name, name, MODULE + function, old, new)):
+        lists = (listed(*row[:-1]) is not row[-1] for row in LISTS)
+        commits = (committed(*row[:-1]) is not row[-1] for row in COMMITS)
+        assert any(lists) or any(commits)
