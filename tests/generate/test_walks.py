@@ -145,6 +145,18 @@ def test_what_is_late_is_told_from_what_is_wrong(after, error, verdict, late):
     assert (walked.verdict, out_of_time(walked)) == (verdict, late)
 
 
+@pytest.mark.parametrize(("error", "late"), [("NONE", True), ("ILLEGAL_GENERATION", False)])
+def test_after_what_was_late_nobody_may_be_able_to_say_more(error, late):
+    """A heartbeat's answer is late or wrong, and then more is under way than all orders are tried of."""
+    history = Told().alone(session=30_000)
+    number = history.beats(0, "m")
+    history.quiet(1.0).after(0.5).beaten(number, error).quiet(1.0)
+    for number in [history.beats(connection, "x", connection) for connection in range(1, 9)]:
+        history.beaten(number, "ILLEGAL_GENERATION")
+    walked = judged(Played(Plan(1, 0, ()), history.history(), ()))
+    assert (walked.verdict, out_of_time(walked)) == (Verdict.FAIL, late)
+
+
 @pytest.mark.parametrize("beaten_after", [1.7, 3.0])
 def test_a_timer_at_a_wrong_time_is_no_more_than_that(beaten_after):
     """A session of two seconds has ended too soon, or is there for a second too long."""

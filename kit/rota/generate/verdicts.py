@@ -102,7 +102,8 @@ def judged(played: Played, harm: Harm | None = None) -> Walked:
 def out_of_time(failed: Walked) -> bool:
     """Whether all that is wrong in a walk is that something came too early, or up to `MOST_LATE` too late.
 
-    After what came too early nobody knows, and it is taken for granted. It is judged anew for this.
+    After what came too early nobody knows, and it is taken for granted; so it is where something was late
+    and there are too many orders to say how it went on. It is judged anew for this.
     """
     history = failed.played.history
     if failed.played.odd or failed.cause[:1] in ((LIVES,), (OTHERS,), (FIND,)):
@@ -112,7 +113,9 @@ def out_of_time(failed: Walked) -> bool:
         return False
     if any(one.seconds < 0 for one in found.late):
         return True
-    return judge(history, replace(LIMITS, forgives=MOST_LATE)).verdict is Judged.CONSISTENT
+    forgiven = judge(history, replace(LIMITS, forgives=MOST_LATE)).verdict
+    late = bool(found.late) and all(one.seconds <= MOST_LATE for one in found.late)
+    return forgiven is Judged.CONSISTENT or (late and forgiven is Judged.UNDECIDED)
 
 
 def explained(failed: Walked, others: Sequence[Walked] = ()) -> Walked:

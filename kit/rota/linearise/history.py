@@ -36,6 +36,12 @@ class Sent:
     client: str
     call: Call
 
+    @property
+    def in_words(self) -> str:
+        """The request as a judge tells of it."""
+        name = type(self.call.request).__name__.removesuffix("Request")
+        return f"request {self.number} ({name} v{self.call.version} of {self.client})"
+
 
 @frozen
 class Answered:

@@ -95,6 +95,7 @@ class Judge:
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []
+        self._ahead: Sequence[Event] = ()
         self._begin_again()
         self._asked = Asked(profile)
         self._reached: set[tuple[str, str]] = set()
@@ -119,6 +120,7 @@ class Judge:
 
     def _begin_again(self) -> None:
         """What lies before is not judged again."""
+        self.run.eager = True
         self._base = self._next_base = self.run.copied(self._strict)
         self._events: list[Event] = []
         self._since: list[Event] = []
@@ -144,11 +146,12 @@ class Judge:
     def all(self, events: Sequence[Event]) -> Judgement:
         """Events to the end of the history."""
         self._waiting += events
+        self.run.whole = True
         return self.end()
 
     def _catch_up(self) -> None:
         waiting, self._waiting = self._waiting, []
-        events = self._asked.of(waiting)
+        self._ahead = events = self._asked.of(waiting)
         self.run.look_ahead(events)
         for event in events:
             if self.found is None:
@@ -159,10 +162,26 @@ class Judge:
     def _take(self, event: Event) -> None:
         self._since.append(event)
         try:
-            if not self.run.see(event) and not self._forgiven(event):
+            if not self.run.see(event) and not self._not_yet(event) and not self._forgiven(event):
                 self.found = self._violated(event)
         except UndecidedError as why:
             self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
+
+    def _not_yet(self, event: Event) -> bool:
+        """Whether states are left that will give other answers than will be seen: go on with those too, to
+        tell what is seen first that cannot be.
+        """
+        if not self.run.eager:
+            return False
+        run, events = self._base.copied(self._strict), (*self._events, *self._since)
+        run.eager = False
+        run.look_ahead((*events, *self._ahead))
+        try:
+            left = all(run.see(one) for one in events)
+        except UndecidedError:
+            return False
+        self.run = run
+        return left
 
     def end(self) -> Judgement:
         """The history is over."""
@@ -345,10 +364,9 @@ def _nearest(run: Run, event: Event) -> list[Nearest]:
     """The answers to a request that were possible when another one came, nearest first."""
     if not isinstance(event, Answered):
         return []
-    version = run.sent[event.number].call.version
-    seen = run.comparable(event.reply, version)
+    seen = run.said(event.number, event.reply)
     found = {
-        Nearest(rules, state, differences(run.comparable(message, version), seen))
+        Nearest(rules, state, differences(run.said(event.number, message), seen))
         for message, (rules, state) in run.gave.get(event.number, {}).items()
     }
     return sorted(found, key=lambda one: (len(one.differs), one.rules, one.state))

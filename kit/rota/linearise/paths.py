@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rota.linearise.judgement import Moment, OutOfTime
@@ -74,3 +74,14 @@ class Enabled:
     low: float
     taken: Iterator[Taken]
     out: float
+
+
+def with_overdue(last: Path | None, overdue: Mapping[str, float], at: float, state: str) -> Path | None:
+    """A path on which answers are missing at a moment that must have come.
+
+    overdue: request in words → seconds since when; state: of the group.
+    """
+    for about, late in overdue.items():
+        moment = Moment(at, f"{about} is not answered yet", (), state)
+        last = Path(last, moment, OutOfTime("answer", f"the answer to {about}", late))
+    return last

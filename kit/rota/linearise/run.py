@@ -8,18 +8,19 @@ due, as far as their times allow. States that owe an answer which must have come
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, cast
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements
+from rota.linearise.coming import with_what_will_come
 from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
-from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States
+from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States, with_overdue
 from rota.linearise.states import State, with_ids_in_use, with_names
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span, rounded
@@ -36,7 +37,9 @@ class Run:
     """The states along a history. Parameters: as of a history and of `Steps`; patience; limits.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
-    left out, so that no state left says nothing; before_last, the states before the last event; gave, number
+    left out, so that no state left says nothing; eager, whether states are left out from which an answer will
+    be given that is not the one known to come, so that no state may be left before that; whole, whether all
+    answers are known that will ever come; before_last, the states before the last event; gave, number
     of a request → answers that the spec has given → by which rules, from which state; passed_over, rules by
     which looks have left what has expired, and the states of the group then.
     """
@@ -56,6 +59,7 @@ class Run:
         self.states: States = {cast(Any, self._steps.empty()): None}
         self.most = 1
         self.narrowed = False
+        self.eager = self.whole = False
         self.passed_over: frozenset[tuple[str, str]] = frozenset()
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
@@ -66,6 +70,7 @@ class Run:
         self._earlier: dict[int, int | None] = {}
         self._last_on: dict[int, int] = {}
         self._seen: dict[int, float] = {}
+        self._coming: dict[int, ReplyMessage] = {}
         self._broken: dict[int, float] = {}
         self._ids: dict[int, str] = {}
         self._closed = NEVER
@@ -109,7 +114,7 @@ class Run:
             or (number not in self._seen and number not in self._steps.lost)
         }
         kept = open_ones | {earlier for n in open_ones if (earlier := self._earlier[n]) is not None}
-        for known in (self.sent, self._earlier, self._seen, self._calls, self._ids, self.gave):
+        for known in (self.sent, self._earlier, self._seen, self._coming, self._calls, self._ids, self.gave):
             for number in known.keys() - kept:
                 del known[number]
         for number, earlier in self._earlier.items():
@@ -129,11 +134,10 @@ class Run:
         asked = {one.number: one for one in events if isinstance(one, Sent)}
         names = {}
         self._steps.look_ahead(events)
-        for event in events:
-            if not isinstance(event, Answered):
-                continue
+        for event in (one for one in events if isinstance(one, Answered)):
             sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
             if sent is not None:
+                self._coming[event.number] = self._steps.comparable(reply, sent.call.version)
                 told = getattr(reply, "member_id", None)
                 if self._steps.asks_for_an_id(sent.call) and told:
                     names[unknown_id(event.number)] = self._ids[event.number] = told
@@ -208,8 +212,7 @@ class Run:
 
     def _answered(self, event: Answered) -> States:
         """The states that have given this answer."""
-        version = self.sent[event.number].call.version
-        seen = self.comparable(event.reply, version)
+        seen = self.said(event.number, event.reply)
         self._seen[event.number] = event.at
         found: States = {}
         for state, path in self.states.items():
@@ -217,7 +220,7 @@ class Run:
             if owed is not None:
                 rest = self._steps.acknowledged(state, event.number)
                 rest = replace(rest, owed=state.owed.without(event.number))
-                for names in agreements(self.comparable(owed.message, version), seen, state.ids):
+                for names in agreements(self.said(event.number, owed.message), seen, state.ids):
                     found.setdefault(renamed(rest, names) if names else rest, path)
         return found
 
@@ -227,7 +230,8 @@ class Run:
         for state, path in self.states.items():
             overdue = self.overdue(state, event.at)
             if all(late + self._patience.told <= self._patience.slack for late in overdue.values()):
-                found[state] = self._with_overdue(path, overdue, event.at, state.name)
+                late = {self.about(number): by for number, by in overdue.items()}
+                found[state] = with_overdue(path, late, event.at, state.name)
         return found
 
     def overdue(self, state: State, at: float) -> dict[int, float]:
@@ -238,28 +242,17 @@ class Run:
             if self._is_next(number) and owed.by + self._patience.told < at
         }
 
-    def comparable(self, reply: ReplyMessage, version: int) -> ReplyMessage:
-        """An answer as it is compared: with what its version carries, lists in one order."""
-        return self._steps.comparable(reply, version)  # type: ignore[no-any-return]
+    def said(self, number: int, reply: ReplyMessage) -> ReplyMessage:
+        """The answer to a request as it is compared: with what its version carries, lists in one order."""
+        return self._steps.comparable(reply, self.sent[number].call.version)  # type: ignore[no-any-return]
 
     def awaits(self, number: int) -> bool:
         """Whether the answer to a request may still come."""
         return number not in self._seen and number not in self._steps.lost
 
-    def _with_overdue(
-        self, last: Path | None, overdue: Mapping[int, float], at: float, state: str
-    ) -> Path | None:
-        """A path on which answers are missing that must have come."""
-        for number, late in overdue.items():
-            moment = Moment(at, f"{self.about(number)} is not answered yet", (), state)
-            last = Path(last, moment, OutOfTime("answer", f"the answer to {self.about(number)}", late))
-        return last
-
     def about(self, number: int) -> str:
         """A request in words."""
-        sent = self.sent[number]
-        name = type(sent.call.request).__name__.removesuffix("Request")
-        return f"request {number} ({name} v{sent.call.version} of {sent.client})"
+        return self.sent[number].in_words
 
     def _is_next(self, number: int) -> bool:
         """Whether a request's answer is the next on its connection."""
@@ -343,8 +336,12 @@ class Run:
             )
             for taken in self._steps.also(state, one.taken):
                 self._note_answers(state, taken)
-                moment = Moment(one.low, one.what, taken.rules, state.name)
-                yield replace(taken.state, low=one.low), Path(path, moment, late)
+                after: State | None = taken.state
+                if self.eager:
+                    after = with_what_will_come(state, taken.state, self._coming, self.whole, self.said)
+                if after is not None:
+                    moment = Moment(one.low, one.what, taken.rules, state.name)
+                    yield replace(after, low=one.low), Path(path, moment, late)
 
     def _enabled(self, state: State, now: float) -> Iterator[Enabled]:
         """What may happen."""
