@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.told import Told, joined
+from harness.told import Told, committed, joined
 from rota.linearise import Verdict, judge
 from rota.mutants.core import CoreBug, planted
 from rota.spec import (
@@ -21,13 +21,14 @@ from rota.spec.profiles import KAFKA_3, KAFKA_4
 PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
 
 
+def joins(session):
+    return JoinGroupRequest("g", session, 5_000, "", "consumer", (ProtocolMetadata("range", b"x"),))
+
+
 def two_joined(profile, session):
     """A leader with a long session and a follower join; it is 2.0 s."""
     history = Told(profile=profile)
-    requests = [
-        JoinGroupRequest("g", ms, 5_000, "", "consumer", (ProtocolMetadata("range", b"x"),))
-        for ms in (6_000, session)
-    ]
+    requests = joins(6_000), joins(session)
     leader, follower = (history.sends(place, request, 3) for place, request in enumerate(requests))
     history.after(2.0).hears(leader, joined("m", 1, ("m", "n"), metadata="x"), 0.0)
     return history.hears(follower, joined("n", 1, (), leader="m"), 0.0)
@@ -99,11 +100,42 @@ def test_a_sign_of_life_at_the_end_of_a_session_may_come_too_late_and_be_welcome
     assert beaten_after(history, 0.3, "UNKNOWN_MEMBER_ID") is wanted
 
 
+def alive_while_it_waits(profile, sign, at=0.0):
+    """A follower gives a sign of life while it waits for the end of the join phase, which takes 2.0 s."""
+    history = Told(profile=profile)
+    leader = history.sends(0, joins(6_000), 3)
+    follower = history.sends(1, joins(2_000), 3)
+    history.after(at)
+    if sign == "commit":
+        history.hears(history.commits(2, "t", member=("n", 0)), committed("t"))
+    elif sign == "heartbeat":
+        history.beaten(history.beats(2, "n", 0), "REBALANCE_IN_PROGRESS")
+    history.after(2.0 - at - 0.001 * bool(sign)).hears(leader, joined("m", 1, ("m", "n"), metadata="x"), 0.0)
+    return beaten_after(
+        history.hears(follower, joined("n", 1, (), leader="m"), 0.0), 0.3, "UNKNOWN_MEMBER_ID"
+    )
+
+
+SIGNS = (
+    (KAFKA_3, "commit", 0.0, PASSES),
+    (KAFKA_3, "heartbeat", 0.0, PASSES),
+    (KAFKA_3, "", 0.0, FAILS),
+    (KAFKA_3, "commit", 0.3, FAILS),
+    (KAFKA_4, "commit", 0.0, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "sign", "at", "wanted"), SIGNS)
+def test_who_waits_may_have_begun_a_session_by_a_sign_of_life(profile, sign, at, wanted):
+    assert alive_while_it_waits(profile, sign, at) is wanted
+
+
 MODULE = "rota.linearise.older_sessions:"
 PLANTED = (
-    ("the last one is forgotten", "with_ends_kept", "(*before.ends.items(), *_sessions(before.armed))", "()"),
+    ("the last one is forgotten", "with_ends_kept", "(*after.ends.items(), *_sessions(before.armed))", "()"),
     ("it may end it whenever it was", "ended_by_the_last", "begun.earliest <= last.latest + late", "True"),
     ("it may end it before it was due", "ended_by_the_last", "last.earliest <= begun.latest", "True"),
+    ("a sign of life says nothing", "with_sign_of_life", "or commits_too_early", "or True"),
     ("it never does", "ended_by_the_last", "if last.earliest", "if False and last.earliest"),
 )
 
@@ -112,7 +144,9 @@ PLANTED = (
 def test_a_mistake_is_found(name, function, old, new):
     """One of the ends above is said otherwise."""
     with planted(CoreBug("", name, name, MODULE + function, old, new)):
-        assert any(_said(*row[:-1]) is not row[-1] for row in ENDS)
+        ends = (_said(*row[:-1]) is not row[-1] for row in ENDS)
+        signs = (alive_while_it_waits(*row[:-1]) is not row[-1] for row in SIGNS)
+        assert any(ends) or any(signs)
 
 
 def _said(profile, waits, later):

@@ -14,7 +14,7 @@ from rota.linearise.history import Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
 from rota.linearise.older_races import just_made, listed_later
-from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept
+from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept, with_sign_of_life
 from rota.linearise.states import Dead, State, after, without_the_past
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
@@ -145,7 +145,10 @@ class Steps:
             seen = replace(state, group=group, pending=state.pending - {number})
             for one in self._grouped(seen, (group, call), partial(_handled, group, call), span):
                 left = one.state.group if group is state.group else state.group  # a reader changes nothing
-                yield Taken(_with_id(replace(one.state, group=left), call.fresh_id), one.rules)
+                then = _with_id(replace(one.state, group=left), call.fresh_id)
+                if self.profile.name in OLDER:
+                    then = with_sign_of_life(group, then, call, span)
+                yield Taken(then, one.rules)
         yield from self._finding_it_dead(state, number, call, span, veil)
 
     def _finding_it_dead(
