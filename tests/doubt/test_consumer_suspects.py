@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from harness.consumer_walk_hunt import grounds
+from harness.first_failed import first_failed
 from rota.doubt import suspects
 from rota.doubt.consumer import DoubtingConsumers
 from rota.doubt.search import _begun, _explained, _Runs
-from rota.generate.hunt import told, walked
+from rota.generate.hunt import walked
 from rota.generate.plan import Plan, Silence
 from rota.generate.verdicts import Verdict
 from rota.linearise import Answered
@@ -27,20 +28,10 @@ NEAREST = ("full-request-untold", "takes-what-others-own")
 """Those of them of which another rule is the one by which the answer was due."""
 
 
-def failed(name):
-    """The first walk of seed 1 that finds a bug, made shorter and explained."""
-    bug, ground = consumer_bugs()[name], grounds(1)
-    for number in range(8):
-        found, _ = walked(ground.plan(number), bug, ground)
-        if found.verdict is Verdict.FAIL:
-            return found, told(found, bug, ground)
-    raise AssertionError(f"{name} is not found by the first walks")
-
-
 @pytest.mark.parametrize("name", FOUND)
 def test_the_rule_that_is_broken_is_told_first(name):
     """Not the rule by which another answer was due, which is sound."""
-    before, after = failed(name)
+    before, after = first_failed(consumer_bugs()[name], grounds(1))
     broken = f"consumer.{consumer_bugs()[name].rule}"
     assert (before.rule != broken) == (name in NEAREST)
     assert after.rule == broken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.first_failed import first_failed
 from harness.seen_bugs import profile_for
 from harness.told import Told, committed, fetched
 from harness.walk_hunt import grounds
@@ -11,7 +12,7 @@ from rota.doubt import suspects
 from rota.doubt.doubting import Doubting, _Doubted
 from rota.doubt.mistakes import Doubt, Mistake, likelihood
 from rota.doubt.search import _begun, _explained, _Runs
-from rota.generate.hunt import told, walked
+from rota.generate.hunt import walked
 from rota.generate.plan import Plan
 from rota.generate.verdicts import Verdict
 from rota.mutants.core import core_bugs
@@ -23,22 +24,12 @@ FOUND = {
 """Planted bugs of which the rule is not the one by which the answer was due -> what is told to be wrong."""
 
 
-def failed(name):
-    """The first walk of seed 1 that finds a bug, made shorter and explained."""
-    bug = core_bugs()[name]
-    ground = grounds(1, profile_for(bug))
-    for number in range(8):
-        found, _ = walked(ground.plan(number), bug, ground)
-        if found.verdict is Verdict.FAIL:
-            return found, told(found, bug, ground)
-    raise AssertionError(f"{name} is not found by the first walks")
-
-
 @pytest.mark.parametrize("name", FOUND)
 def test_the_rule_that_is_broken_is_told_first(name):
     """Not the rule by which another answer was due, which is sound."""
-    before, after = failed(name)
-    broken = core_bugs()[name].rule
+    bug = core_bugs()[name]
+    before, after = first_failed(bug, grounds(1, profile_for(bug)))
+    broken = bug.rule
     assert before.rule != broken
     assert after.rule == broken
     assert str(after.suspects[0]) == f"{broken} {FOUND[name]}"
