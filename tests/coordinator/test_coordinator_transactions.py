@@ -254,7 +254,7 @@ BUGS = {
     "nothing is pending": ("is_pending", lambda *place: False, test_transactions_end_one_by_one),
     "deleted groups' transactions live on": (
         "forget",
-        lambda store, group_id, with_pending=True: store.committed.pop(group_id, None),
+        lambda store, group_id: store.committed.pop(group_id, None),
         test_a_deleted_group_takes_what_is_pending_along,
     ),
 }

@@ -220,7 +220,6 @@ SWITCHES = (
     ("deletion_ends_unused", True),
     ("state_filter_trimmed", False),
     ("open_transaction_keeps_offset", False),
-    ("open_transaction_keeps_group", True),
 )
 """The switches of offsets and administration, and what they are not in the Java coordinator."""
 

@@ -112,12 +112,11 @@ def remove_group(
     groups: dict[str, Group],
     group_id: str,
     answered: Callable[[ReplyTo, int], None],
-    with_pending: bool = True,
 ) -> None:
     """Remove an Empty group with its offsets and pending members; `answered` is called with the log's answer.
 
     It is gone at once, and comes back, but for its pending members, if the log refuses; not after a time-out,
-    since the tombstone may be there. What transactions have pending goes too, if `with_pending`.
+    since the tombstone may be there. What transactions have pending goes, too.
     """
     group = groups.pop(group_id)
     for member_id in sorted(group.pending_members):
@@ -129,7 +128,7 @@ def remove_group(
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE or entry.in_doubt:
-            store.forget(group_id, with_pending)
+            store.forget(group_id)
         else:
             groups.setdefault(group_id, group)
             memory.put(group_id, groups[group_id].held)
@@ -137,4 +136,4 @@ def remove_group(
 
     entry = DeferredEvent(effect, partitions=frozenset((step.config.partition_of(group_id),)))
     store.deferred.add(entry)
-    step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id, with_pending)), entry)
+    step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id)), entry)

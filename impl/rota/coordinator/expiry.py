@@ -28,9 +28,9 @@ def clean(
 
     Of all groups, or only of those that `group_ids` names and that there are.
 
-    A group without offsets is removed however short a time ago it became Empty, as in the broker also if
-    transactions have some pending; what is pending keeps the others. While appends of a
-    group's offsets are not answered nothing is done to it: some may be new. There will be another cleaning.
+    A group without offsets is removed however short a time ago it became Empty, but not while transactions
+    have some pending. While appends of a group's offsets are not answered nothing is done to it: some may be
+    new. There will be another cleaning.
     """
     for group_id in tuple(groups if group_ids is None else group_ids):
         group = groups.get(group_id)
@@ -39,10 +39,8 @@ def clean(
         left, expired = _kept_and_expired(step, store, group, now_ms, topics_of)
         if expired:
             offsets.remove(step, store, group_id, tuple(expired))
-        if not left and group.state is GroupState.EMPTY and not (expired and store.has_pending(group_id)):
-            admin.remove_group(
-                step, store, groups, group_id, lambda reply_to, error_code: None, with_pending=False
-            )
+        if not left and group.state is GroupState.EMPTY and not store.has_pending(group_id):
+            admin.remove_group(step, store, groups, group_id, lambda reply_to, error_code: None)
 
 
 def _kept_and_expired(

@@ -51,15 +51,13 @@ class OffsetStore:
         if not appended:
             del self.appended[group_id]
 
-    def tombstones(self, group_id: str, with_pending: bool = True) -> tuple[OffsetTombstone, ...]:
-        """One for each offset that the log may have of a group, in order of topic and partition.
-
-        What only transactions have pending is among them `with_pending`.
+    def tombstones(self, group_id: str) -> tuple[OffsetTombstone, ...]:
+        """One for each offset that the log may have of a group, in order of topic and partition; for those
+        too that only transactions have pending.
         """
         committed = self.committed.get(group_id, {})
         found = {(topic, index) for topic, partitions in committed.items() for index in partitions}
-        if with_pending:
-            found |= {key[1:] for offsets in self.pending.values() for key in offsets if key[0] == group_id}
+        found |= {key[1:] for offsets in self.pending.values() for key in offsets if key[0] == group_id}
         for records in self.appended.get(group_id, ()):
             found |= {(record.topic, record.partition_index) for record in records}
         return tuple(OffsetTombstone(*key) for key in sorted(found))
@@ -106,12 +104,12 @@ class OffsetStore:
             if is_commit and (self.get(*key) is None or position > self._position(key)):
                 self._commit(key, position, record)
 
-    def forget(self, group_id: str, with_pending: bool = True) -> None:
-        """The group is gone with all that it has here, or all but what open transactions have."""
+    def forget(self, group_id: str) -> None:
+        """The group is gone with all that it has here, also what open transactions have."""
         self.committed.pop(group_id, None)
         self.positions.pop(group_id, None)
         self.memory.put(group_id, 0)
-        for offsets in self.pending.values() if with_pending else ():
+        for offsets in self.pending.values():
             for key in [key for key in offsets if key[0] == group_id]:
                 del offsets[key]
 

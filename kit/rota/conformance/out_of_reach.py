@@ -41,7 +41,6 @@ SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
     "leave_waits_for_record": _LOG,
     "deletion_waits_for_record": _LOG,
     "open_transaction_keeps_offset": _OPEN,
-    "open_transaction_keeps_group": _OPEN,
 }
 """Switch of a profile in which Kafka 3 or rota differs from Kafka 4 -> what it takes to see that."""
 

@@ -123,8 +123,8 @@ def group_unused(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
     """Nobody is in the group and none of its offsets is left: it may go with those that expire now.
 
     At once: a group without any offset goes at the next look, however short it has been Empty. Open
-    transactions hold it, but not in the Java coordinator as of October 2024 if it has no other offset:
-    its removal leaves them, and their commit is to a group that does not exist.
+    transactions hold it. (Before 4.0 was released the Java coordinator let it go where it had no other
+    offset; 4.0.2 and 4.4.0 keep it, as their jars and running brokers say.)
 
     Left out: when the look is (offsets.retention.check.interval.ms, and the Scala coordinator's first one
     at its start). The budget `retention` allows one at any time.
@@ -133,8 +133,7 @@ def group_unused(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
     writing = {key[:2] for key in offsets.appended if key[2] == NO_PRODUCER}
     if not expire.removable or left or writing:
         return ()
-    open_transactions = bool(offsets.pending or offsets.appended)
-    if open_transactions and (spec.profile.open_transaction_keeps_group or offsets.committed):
+    if offsets.pending or offsets.appended:
         return ()
     return (OffsetStep(offsets, removes_group=True),)
 

@@ -59,7 +59,6 @@ class Profile:
     - deletion_ends_unused: whether an Empty group goes at once if OffsetDelete leaves it without an offset
     - state_filter_trimmed: whether blanks around a state that ListGroups asks for do not count
     - open_transaction_keeps_offset: whether an offset does not expire while a transaction has another for it
-    - open_transaction_keeps_group: whether an Empty group stays for offsets of open transactions alone
 
     What only rota mends (see `rota.spec.mends`):
     - answers_replaced: whether a parked request whose place a later one of its member takes is answered
@@ -114,7 +113,6 @@ class Profile:
     deletion_ends_unused: bool = False
     state_filter_trimmed: bool = True
     open_transaction_keeps_offset: bool = True
-    open_transaction_keeps_group: bool = False
     answers_replaced: bool = False
     answers_removed: bool = False
     replaced_owes_sync: bool = True
@@ -193,7 +191,6 @@ KAFKA_3 = replace(
     deletion_ends_unused=True,
     state_filter_trimmed=False,
     open_transaction_keeps_offset=False,
-    open_transaction_keeps_group=True,
 )
 
 KAFKA_2_1 = replace(

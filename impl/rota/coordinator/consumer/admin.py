@@ -136,7 +136,6 @@ def remove_group(
     hosted: Hosted,
     group_id: str,
     answered: Callable[[ReplyTo, int], None],
-    with_pending: bool = True,
 ) -> None:
     """Remove an Empty group with its offsets; it comes back if the log refuses."""
     group = hosted.by_id.pop(group_id)
@@ -147,15 +146,14 @@ def remove_group(
     def effect(reply_to: ReplyTo, error_code: int) -> None:
         hosted.leaving.pop(group_id, None)
         if error_code == ErrorCode.NONE or entry.in_doubt:
-            store.forget(group_id, with_pending)
+            store.forget(group_id)
         elif group_id not in hosted.classic:
             memory.put(group_id, hosted.by_id.setdefault(group_id, group).held)
         answered(reply_to, error_code)
 
     entry = DeferredEvent(effect, partitions=frozenset((step.config.partition_of(group_id),)))
     store.deferred.add(entry)
-    tombstones = store.tombstones(group_id, with_pending)
-    step.append_deferred(group_id, GroupTombstone(tombstones, is_consumer=True), entry)
+    step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id), is_consumer=True), entry)
 
 
 def give_way(step: Step, hosted: Hosted, group_id: str) -> None:
@@ -190,8 +188,8 @@ def clean(step: Step, hosted: Hosted, group: ConsumerGroup, now_ms: int) -> None
                 expired.append(OffsetTombstone(record.topic, record.partition_index))
     if expired:
         offsets.remove(step, store, group_id, tuple(expired))
-    if not kept and group.state is ConsumerGroupState.EMPTY and not (expired and store.has_pending(group_id)):
-        remove_group(step, hosted, group_id, lambda reply_to, error_code: None, with_pending=False)
+    if not kept and group.state is ConsumerGroupState.EMPTY and not store.has_pending(group_id):
+        remove_group(step, hosted, group_id, lambda reply_to, error_code: None)
 
 
 def _is_old(config: CoordinatorConfig, record: OffsetRecord, now_ms: int) -> bool:
