@@ -22,7 +22,7 @@ def ground_of(hunts: Hunts, one: Hunted) -> Grounds:
     """What a sound server says to the plans of a seed."""
     if hunts is CONSUMER_HUNTS:
         return grounds_of_consumers(one.seed)
-    return grounds(one.seed, profile_for(core_bugs()[one.bug]))
+    return grounds(one.seed, profile_for(core_bugs()[one.bug]), one.transactional)
 
 
 def walked_again(hunts: Hunts, one: Hunted) -> Walked:

@@ -23,7 +23,8 @@ class Hunted:
 
     plan: the number of the walk that failed, from 0 upwards, None where none of a run did; seconds: of
     virtual time until it was over; nearest: the rule by which the answer was due that did not come; told: the
-    rules that would explain it, likeliest first, empty where nobody has looked for them.
+    rules that would explain it, likeliest first, empty where nobody has looked for them; transactional,
+    whether it is one of the walks with transactions, which have numbers of their own.
     """
 
     bug: str
@@ -32,6 +33,14 @@ class Hunted:
     seconds: float
     nearest: str
     told: tuple[str, ...]
+    transactional: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """The how manyth walk found it."""
+        if self.plan is None:
+            return "none"
+        return f"t{self.plan + 1}" if self.transactional else str(self.plan + 1)
 
 
 def rules_told(walked: Walked) -> tuple[str, ...]:
@@ -66,7 +75,8 @@ class Hunts:
             for name, one in by_seed.items():
                 seed = int(name.removeprefix("seed-"))
                 rest = one.get("plan"), one.get("seconds", 0.0), one.get("nearest", "")
-                found[bug, seed] = Hunted(bug, seed, *rest, tuple(one.get("told", ())))
+                with_some = one.get("transactional", False)
+                found[bug, seed] = Hunted(bug, seed, *rest, tuple(one.get("told", ())), with_some)
         return found
 
     def reasons(self) -> Mapping[str, str]:
@@ -117,7 +127,7 @@ class Hunts:
         told = []
         for seed in SEEDS:
             one = found.get((bug, seed))
-            told.append("" if one is None else "none" if one.plan is None else str(one.plan + 1))
+            told.append("" if one is None else one.in_words)
         return " · ".join(filter(None, told))
 
 
@@ -130,6 +140,7 @@ def _line(one: Hunted) -> str:
         return f"seed-{one.seed} = {{}}"
     told = ", ".join(f'"{rule}"' for rule in one.told)
     found = f'plan = {one.plan}, seconds = {one.seconds}, nearest = "{one.nearest}"'
+    found += ", transactional = true" if one.transactional else ""
     return f"seed-{one.seed} = {{ {found}, told = [{told}] }}"
 
 

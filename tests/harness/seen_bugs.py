@@ -78,7 +78,9 @@ differs, differs only in cases whose dialogues ask for the bug's rule.
 
 Nobody thought of a bug when walks were made (`rota conform --generate`): the last column says the how manyth
 walk of a run of a minute finds it, with the seeds 1, 2 and 3, in virtual time, where a walk has the server to
-itself and may kill it. `python tests/harness/walk_hunt.py` measures it.
+itself and may kill it. `python tests/harness/walk_hunt.py` measures it. Numbers with a *t* are of walks with
+transactions, of which a run on both protocols has one in seven, and of which forty are looked at for what no
+other walk of the minute finds; walks of the consumer protocol, which share the minute, are counted apart.
 """
 
 VERDICTS = {"fail": "violation", "died": "violation, it dies", "lenient": "deviation", "noted": "noted"}

@@ -12,17 +12,16 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rota.coordinator import Append, ErrorCode, TransactionMarker
 from rota.log import DamagedLog, Disk, Files, Fsync, LogError, LogOptions, PartitionFiles, Recovered
 from rota.log.data_folder import DataFolder, DataFolderError, locked, open_folder, partition_of
 from rota.log.group_replay import Replay, StoredGroup
 from rota.server.disk_threads import DiskThreads
-from rota.server.stored_records import Entries, entries_of
+from rota.server.stored_records import Entries, batch_of, entries_of
 from rota.server.timers import wall_clock_ms
 from rota.wire import WireError
-from rota.wire.records import Record, encode_batch
 
 log = logging.getLogger(__name__)
 
@@ -270,17 +269,8 @@ class Storage:
 
 
 def _batch(found: Sequence[tuple[int, Entries]], now_ms: int) -> _Batch:
-    first = found[0][1]
-    entries = [entry for _, each in found for entry in each.entries]
-    records = [Record(offset, now_ms, key, value) for offset, (key, value) in enumerate(entries)]
-    in_transaction = first.producer_id != -1
-    data = encode_batch(
-        records,
-        producer_id=first.producer_id,
-        producer_epoch=0 if in_transaction else -1,
-        is_transactional=in_transaction,
-        is_control=first.is_control,
-    )
+    together = tuple(entry for _, each in found for entry in each.entries)
+    data = batch_of(replace(found[0][1], entries=together), now_ms)
     return _Batch(data, tuple(index for index, _ in found))
 
 

@@ -34,6 +34,7 @@ from rota.log.group_records import (
     encode_value,
 )
 from rota.server.stored_consumers import ENDED, record_of
+from rota.wire.records import Record, encode_batch
 
 Entry = tuple[bytes, bytes | None]
 """A record's key and value, None for a tombstone."""
@@ -66,6 +67,20 @@ def entries_of(append: Append) -> Entries:
     if isinstance(record, ConsumerBatch):
         return Entries(tuple(_consumer_entries(group_id, record.entries)))
     return _marker(record)
+
+
+def batch_of(entries: Entries, now_ms: int, first: int = 0) -> bytes:
+    """The batch of records that has them, from an offset on. Errors: RecordsError for what does not fit."""
+    offsets = enumerate(entries.entries, first)
+    records = [Record(offset, now_ms, key, value) for offset, (key, value) in offsets]
+    in_transaction = entries.producer_id != NO_PRODUCER_ID
+    return encode_batch(
+        records,
+        producer_id=entries.producer_id,
+        producer_epoch=0 if in_transaction else -1,
+        is_transactional=in_transaction,
+        is_control=entries.is_control,
+    )
 
 
 def _consumer_entries(group_id: str, entries: Iterable[ConsumerEntry]) -> Iterator[Entry]:

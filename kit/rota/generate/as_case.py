@@ -30,6 +30,8 @@ def case_text(saved: Saved, profile: str) -> str:
     plan, rule = saved.plan, saved.rule if saved.rule in BY_NAME else "wire"
     if any(isinstance(step, Restart) for step in plan.steps):
         raise NotACase("it restarts the target; write one by hand with `rota.conformance.steps.restarts`")
+    if plan.transactional:
+        raise NotACase("it has transactions; write one by hand with `rota.conformance.steps.transactions`")
     name = f"walk_{_NOT_A_NAME.sub('_', plan.id)}"
     delay = saved.settings.get(INITIAL_DELAY, 3000)
     settings = {key: value for key, value in saved.settings.items() if key != INITIAL_DELAY}

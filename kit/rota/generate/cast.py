@@ -29,6 +29,11 @@ SPOKEN_BY_CONSUMERS = (
 )
 """What walks of the consumer protocol speak beside."""
 
+SPOKEN_BY_PRODUCERS = {"InitProducerId": 4, "AddOffsetsToTxn": 4, "TxnOffsetCommit": 4, "EndTxn": 4}
+"""What producers speak in walks with transactions -> the newest version that is asked: later ones add a group
+to its transaction by themselves, and exchange a producer's epoch at its end.
+"""
+
 LISTS = (("range",), ("range", "roundrobin"), ("roundrobin", "range"), ("sticky", "range"))
 """Lists of protocols that members offer; range is in all of them."""
 
@@ -75,6 +80,11 @@ class Terms:
     consumer: ConsumerTerms | None = None
 
     @property
+    def transactional(self) -> bool:
+        """Whether the coordinator speaks all that transactions take."""
+        return self.versions.keys() >= SPOKEN_BY_PRODUCERS.keys()
+
+    @property
     def looks_every(self) -> float | None:
         """Seconds between two looks for what has expired, None where they are not followed."""
         return None if self.looks_every_ms is None else self.looks_every_ms / 1000
@@ -88,10 +98,11 @@ class Terms:
 def versions_in_common(ranges: Mapping[int, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """Of what a target advertises that which walks speak, by API."""
     found = {}
-    for name in (*SPOKEN, *SPOKEN_BY_CONSUMERS):
+    for name in dict.fromkeys((*SPOKEN, *SPOKEN_BY_CONSUMERS, *SPOKEN_BY_PRODUCERS)):
         known = api(name)
         first, last = ranges.get(known.key, (0, -1))
         newest = BY_TOPIC_ID - 1 if name in ("OffsetCommit", "OffsetFetch") else known.max_version
+        newest = min(newest, SPOKEN_BY_PRODUCERS.get(name, newest))
         oldest = 2 if name == "OffsetCommit" else 1 if name == "OffsetFetch" else known.min_version
         if max(first, oldest) <= min(last, newest):
             found[name] = (max(first, oldest), min(last, newest))

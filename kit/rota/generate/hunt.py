@@ -25,6 +25,7 @@ from rota.generate.planners import plans_of
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import shrunk
+from rota.generate.transactions import TransactionPlanner
 from rota.generate.verdicts import Verdict, Walked, explained, judged
 from rota.generate.virtual import NotEnded, in_virtual_time
 from rota.generate.walks import AT_ONCE
@@ -99,7 +100,8 @@ class Sound:
 class Grounds:
     """What the plans of a seed come to on a sound server, drawn and played once, when they are asked for.
 
-    Parameters: seed; profile, its name; settings, of the server; protocol, of the groups.
+    Parameters: seed; profile, its name; settings, of the server; protocol, of the groups; transactional,
+    whether only those plans are drawn that have transactions, else only those that have none.
     """
 
     def __init__(
@@ -108,15 +110,20 @@ class Grounds:
         profile: str,
         settings: Mapping[str, int] = SETTINGS,
         protocol: str = CLASSIC,
+        transactional: bool = False,
     ) -> None:
         self.seed, self.profile, self.settings, self.protocol = seed, profile, settings, protocol
+        self.transactional = transactional
         self._coming = self._plans()
         self._drawn: list[Plan] = []
         self._sound: list[Sound] = []
 
     def _plans(self) -> Iterator[Plan]:
         async def plans(coordinator: Coordinator) -> Iterator[Plan]:
-            return plans_of(self.seed, coordinator.terms, coordinator.profile, (self.protocol,))
+            terms, profile = coordinator.terms, coordinator.profile
+            if self.transactional:
+                return TransactionPlanner(self.seed, terms, profile).plans()
+            return plans_of(self.seed, terms, profile, (self.protocol,), transactional=False)
 
         yield from in_virtual_time(self.settings, plans, self.profile, alone=True)
 
@@ -197,18 +204,19 @@ def hunt(
     seconds: float = BUDGET,
     every: bool = False,
     explains: bool = True,
+    most: int | None = None,
 ) -> Hunt:
     """Walk until something fails, as many walks as a run of so many seconds has.
 
     Parameters: bug, what is planted, None for nothing; every, whether what sounds sound is judged, too;
-    explains, whether what fails is made shorter and explained.
+    explains, whether what fails is made shorter and explained; most, how many walks at most.
     """
     walks = _Scheduled(seconds)
     other, undecided = 0, 0
     where = "" if bug is None else place(bug)
     for number in count():
         plan, sound = grounds.plan(number), grounds.sound(number)
-        if walks.all_over:
+        if walks.all_over or walks.begun == most:
             return Hunt(walks.begun, other, undecided, None, walks.last)
         if not walks.begins(plan):
             continue

@@ -185,7 +185,8 @@ def _leave(moves: Moves, client: Client) -> LeaveGroupRequest:
     return LeaveGroupRequest(GROUP, (LeavingMember(client.member_id, client.instance),))
 
 
-def _offsets(moves: Moves) -> tuple[OffsetCommitTopic, ...]:
+def offsets(moves: Moves) -> tuple[OffsetCommitTopic, ...]:
+    """Offsets of one topic or both, which tell by whom they were committed."""
     topics = moves.rng.choice((TOPICS[:1], TOPICS[1:], TOPICS, TOPICS))
     return tuple(
         OffsetCommitTopic(
@@ -199,7 +200,7 @@ def _offsets(moves: Moves) -> tuple[OffsetCommitTopic, ...]:
 def _commit(moves: Moves, client: Client) -> OffsetCommitRequest:
     kept = -1 if moves.terms.looks_every_ms is None else moves.rng.choice(RETENTIONS)
     return OffsetCommitRequest(
-        GROUP, _offsets(moves), client.generation, client.member_id, client.instance, kept
+        GROUP, offsets(moves), client.generation, client.member_id, client.instance, kept
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -85,7 +85,22 @@ class Restart:
     settings: tuple[tuple[str, int], ...] = ()
 
 
-Step = Ask | Break | Silence | Restart
+@dataclass(frozen=True)
+class Begin:
+    """A producer begins a transaction in which the group's offsets are. transaction: number in the plan."""
+
+    transaction: int
+
+
+@dataclass(frozen=True)
+class End:
+    """A producer ends a transaction. committed: else it is aborted."""
+
+    transaction: int
+    committed: bool
+
+
+Step = Ask | Break | Silence | Restart | Begin | End
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,8 @@ class Plan:
     """Parameters: seed of the run, number of the plan in it, steps; longest, the largest timeout that a
     member in it may have been given, in seconds; left_out, how often requests were left out of it that were
     answered wrongly, so that it comes to what is behind them; below, of some APIs the first version that
-    nobody asks by, as the target cannot read it; protocol, of the group, "classic" or "consumer".
+    nobody asks by, as the target cannot read it; protocol, of the group, "classic" or "consumer";
+    transactional, whether there are transactions in it.
     """
 
     seed: int
@@ -103,11 +119,12 @@ class Plan:
     left_out: int = 0
     below: tuple[tuple[str, int], ...] = ()
     protocol: str = CLASSIC
+    transactional: bool = False
 
     @property
     def id(self) -> str:
         """What it is called by."""
-        letter = "" if self.protocol == CLASSIC else self.protocol[0]
+        letter = "t" if self.transactional else "" if self.protocol == CLASSIC else self.protocol[0]
         return f"{self.seed}-{letter}{self.number}" + (f"-{self.left_out}" if self.left_out else "")
 
     @property
@@ -134,6 +151,7 @@ class Plan:
         steps = [_step_object(step) for step in self.steps]
         named: dict[str, Any] = {"seed": self.seed, "number": self.number, "longest": self.longest}
         named |= {} if self.protocol == CLASSIC else {"protocol": self.protocol}
+        named |= {"transactional": True} if self.transactional else {}
         return {
             **named,
             "left_out": self.left_out,
@@ -147,7 +165,7 @@ def read_plan(found: Mapping[str, Any]) -> Plan:
     steps = tuple(map(_read_step, found["steps"]))
     below = tuple((api, version) for api, version in found.get("below", ()))
     rest = found["longest"], found.get("left_out", 0), below, found.get("protocol", CLASSIC)
-    return Plan(found["seed"], found["number"], steps, *rest)
+    return Plan(found["seed"], found["number"], steps, *rest, found.get("transactional", False))
 
 
 def _step_object(step: Step) -> dict[str, Any]:
@@ -169,14 +187,16 @@ def _hex(value: object) -> dict[str, str]:
     raise TypeError(f"{value!r} is nothing that a plan has")
 
 
+_SIMPLE: Mapping[str, Callable[..., Step]] = {one.__name__: one for one in (Break, Silence, Begin, End)}
+"""Steps whose fields are as a file has them."""
+
+
 def _read_step(found: Mapping[str, Any]) -> Step:
     fields = {name: value for name, value in found.items() if name not in ("step", "api", "body")}
-    if found["step"] == "Break":
-        return Break(**fields)
     if found["step"] == "Restart":
         return Restart(fields["how"], tuple((name, value) for name, value in fields.get("settings", ())))
-    if found["step"] == "Silence":
-        return Silence(**fields)
+    if (kind := _SIMPLE.get(found["step"])) is not None:
+        return kind(**fields)
     if "planned" in fields:
         return Ask(request=read_planned(fields.pop("planned")), **fields)
     body = _unhexed(found["body"])

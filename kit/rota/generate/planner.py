@@ -93,6 +93,7 @@ class Drawing:
     asked; reached, as of `Planner`.
     """
 
+    BETWEEN_QUIETS: ClassVar[int] = BETWEEN_QUIETS
     AFTER_RESTART: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch")
     AT_LAST: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch", "ListGroups")
 
@@ -130,12 +131,16 @@ class Drawing:
                 self._restart()
                 killed = False
             self._next()
+        self._before_last()
         for name in self.AT_LAST:
             self._ask(self._moves.made(name, self._cast.operator))
         for client in self._active:
             self._ask(self._moves.made(self._sign_of_life(client), client))
         self._silence(QUIET)
         return replace(self._plan, steps=tuple(self._steps), longest=self._longest())
+
+    def _before_last(self) -> None:
+        """What is done before it is asked what there is in the end."""
 
     def _sign_of_life(self, client: Any) -> str:
         """What a client asks at the end."""
@@ -156,7 +161,7 @@ class Drawing:
         return min(max(timeouts, default=0), 2**31 - 1) / 1000
 
     def _next(self) -> None:
-        if self._since_quiet >= BETWEEN_QUIETS or self._unheard > OPEN:
+        if self._since_quiet >= self.BETWEEN_QUIETS or self._unheard > OPEN:
             self._silence(QUIET)
         if len(self._open) >= OPEN:
             self._outlast()

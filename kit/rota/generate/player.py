@@ -15,13 +15,17 @@ from rota.generate.consumer.topics import TopicIds
 from rota.generate.lateness import Lateness
 from rota.generate.life import Life
 from rota.generate.lines import Line, Open
-from rota.generate.plan import CONSUMER, Ask, Break, Plan, Restart, Silence, Step, filled
+from rota.generate.plan import CONSUMER, Ask, Begin, Break, End, Plan, Restart, Silence, Step, filled
+from rota.generate.producers import Producers
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import api_of, body_of
 from rota.generate.restarts import Restarts
-from rota.linearise.history import Answered, Broken, Event, History, Quiet, Restarted, Sent
+from rota.kernel import replace as replaced
+from rota.linearise.history import Answered, Broken, EndTransaction, Event, History, Quiet, Restarted, Sent
+from rota.linearise.times import FOREVER
 from rota.spec import Call, Node, Profile
 from rota.spec.messages import ReplyMessage, Request
+from rota.spec.offset_messages import TxnOffsetCommitRequest
 from rota.wire import WireError, encode_request, frame
 
 _LINES = 1_000_000
@@ -142,6 +146,7 @@ class Stage:
         self._config = (None if restarts is None else restarts.config) or coordinator.terms.config
         self._wants = False
         self._asked: list[int] = []
+        self.producers = Producers(group_id, coordinator.open, coordinator.terms, self)
         self._topics = TopicIds()
         self._consumer = coordinator.terms.consumer
         if self._consumer is not None and restarts is not None and restarts.topics is not None:
@@ -157,6 +162,8 @@ class Stage:
             return None
         name, number = api_of(request), len(self._asked)
         body = {key: value for key, value in body_of(request, version).items() if key != "about"}
+        if isinstance(request, TxnOffsetCommitRequest):
+            body |= self.producers.committing(request.producer_id)
         data = frame(encode_request(name, version, body, number, client))
         asked = _Asked(number, plan, name, version, client, request, self._loop.create_future())
         connection.asked[number] = asked
@@ -167,6 +174,32 @@ class Stage:
         self.messages.append(Message(now, client, True, name, version, body, data))
         connection.line.send(data)
         return asked
+
+    async def begin(self, transaction: int) -> None:
+        """Begin a transaction; where that is refused there is none."""
+        producer = self.producers.another(transaction)
+        self._says("InitProducerId", {"transactional_id": producer.transactional_id})
+        await producer.begin()
+
+    async def end(self, transaction: int, committed: bool) -> None:
+        """End a transaction, and wait until another one could begin."""
+        producer, place = self.producers.of(transaction), len(self.events)
+        if producer is None:
+            return
+        number, used = len(self._asked), producer.used
+        call = Call(EndTransaction(self.group_id, transaction, committed), str(number), 0)
+        sent = Sent(self._loop.time(), number, -1 - number, "producer", call, until=FOREVER)
+        self._asked.append(-1)
+        self.events += [sent] if used else []
+        self._says("EndTxn", {"transactional_id": producer.transactional_id, "committed": committed})
+        ended = await producer.end(committed)
+        if used and ended is not None:
+            over = replaced(sent, until=self._loop.time())
+            self.events[place : place + 1] = [over] if ended else []
+
+    def _says(self, api: str, body: Mapping[str, Any]) -> None:
+        """What a producer asks of the transactions' coordinator, for people."""
+        self.messages.append(Message(self._loop.time(), "producer", True, api, 0, body))
 
     async def _connected(self, line: int) -> _Connection | None:
         """The connection of this number, after a restart another one."""
@@ -212,6 +245,7 @@ class Stage:
         """As of `Walking`."""
         for connection in [one for one in self._connections.values() if one.line is not None]:
             self._cut(connection)
+        self.producers.interrupt()
         self.restarts += 1
 
     def come_back(self, event: Restarted, how: Restart) -> None:
@@ -301,6 +335,7 @@ class Stage:
         for connection in self._connections.values():
             if connection.line is not None:
                 connection.line.cut()
+        self.producers.close()
 
     def played(self, plan: Plan) -> Played:
         """What was seen until now, of this plan as far as it was begun."""
@@ -339,6 +374,10 @@ async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
             await stage.silence(step.seconds)
         elif isinstance(step, Break):
             stage.cut(step.line)
+        elif isinstance(step, Begin):
+            await stage.begin(step.transaction)
+        elif isinstance(step, End):
+            await stage.end(step.transaction, step.committed)
         elif isinstance(step, Restart):
             await stage.restart(step)
             stage.will_want(any(isinstance(step, Restart) for step in left))
@@ -349,6 +388,10 @@ async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
 
 async def _ask(stage: Stage, ask: Ask) -> None:
     request = filled(ask, stage.answers, stage.group_id)
+    if isinstance(request, TxnOffsetCommitRequest):
+        producer = stage.producers.of(request.producer_id)
+        if producer is None or producer.interrupted:  # nobody knows whether the transaction is still one
+            return
     asked = await stage.ask(ask.client, ask.line, ask.version, request, ask.number)
     if asked is not None and ask.waits:
         await stage.answered(asked, PROMPTLY)

@@ -33,6 +33,7 @@ from rota.spec.offset_messages import (
     OffsetFetchReply,
     PartitionOutcome,
     TopicOutcome,
+    TxnOffsetCommitReply,
 )
 from rota.spec.vocabulary import ErrorCode
 
@@ -178,6 +179,7 @@ _READS: Mapping[str, Callable[[Any, Body], ReplyMessage]] = {
     "Heartbeat": lambda request, body: HeartbeatReply(_error(body)),
     "LeaveGroup": _leave,
     "OffsetCommit": lambda request, body: OffsetCommitReply(_outcomes(body)),
+    "TxnOffsetCommit": lambda request, body: TxnOffsetCommitReply(_outcomes(body)),
     "OffsetFetch": _fetch,
     "OffsetDelete": lambda request, body: OffsetDeleteReply(_error(body), _outcomes(body)),
     "DescribeGroups": _described,

@@ -25,6 +25,7 @@ from rota.spec.offset_messages import (
     OffsetDeleteRequest,
     OffsetFetchRequest,
     TopicPartitions,
+    TxnOffsetCommitRequest,
 )
 
 Body = Mapping[str, Any]
@@ -83,6 +84,9 @@ _SINCE = {
     ("Heartbeat", "group_instance_id"): 3,
     ("OffsetCommit", "group_instance_id"): 7,
     ("OffsetFetch", "require_stable"): 7,
+    ("TxnOffsetCommit", "generation_id_or_member_epoch"): 3,
+    ("TxnOffsetCommit", "member_id"): 3,
+    ("TxnOffsetCommit", "group_instance_id"): 3,
     ("ListGroups", "states_filter"): 4,
     ("ListGroups", "types_filter"): 5,
     ("FindCoordinator", "key_type"): 1,
@@ -180,7 +184,18 @@ def _read_leave(body: Body, version: int) -> LeaveGroupRequest:
 
 
 def _commit(request: OffsetCommitRequest, version: int) -> dict[str, Any]:
-    topics = [
+    return {
+        "group_id": request.group_id,
+        "generation_id_or_member_epoch": request.generation_id_or_member_epoch,
+        "member_id": request.member_id,
+        "group_instance_id": request.group_instance_id,
+        "retention_time_ms": request.retention_time_ms,
+        "topics": _committed(request),
+    }
+
+
+def _committed(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> list[dict[str, Any]]:
+    return [
         {
             "name": topic.name,
             "partitions": [
@@ -195,14 +210,6 @@ def _commit(request: OffsetCommitRequest, version: int) -> dict[str, Any]:
         }
         for topic in request.topics
     ]
-    return {
-        "group_id": request.group_id,
-        "generation_id_or_member_epoch": request.generation_id_or_member_epoch,
-        "member_id": request.member_id,
-        "group_instance_id": request.group_instance_id,
-        "retention_time_ms": request.retention_time_ms,
-        "topics": topics,
-    }
 
 
 EPOCH_SINCE = 6
@@ -210,14 +217,26 @@ EPOCH_SINCE = 6
 
 
 def _read_commit(body: Body, version: int) -> OffsetCommitRequest:
-    topics = (
+    return OffsetCommitRequest(
+        body["group_id"],
+        _read_committed(body, version >= EPOCH_SINCE),
+        body["generation_id_or_member_epoch"],
+        body["member_id"],
+        body.get("group_instance_id"),
+        body.get("retention_time_ms", -1),
+    )
+
+
+def _read_committed(body: Body, epochs: bool) -> tuple[OffsetCommitTopic, ...]:
+    """epochs: whether the version has those of leaders."""
+    return tuple(
         OffsetCommitTopic(
             topic["name"],
             tuple(
                 OffsetCommitPartition(
                     each["partition_index"],
                     each["committed_offset"],
-                    each.get("committed_leader_epoch", -1) if version >= EPOCH_SINCE else -1,
+                    each.get("committed_leader_epoch", -1) if epochs else -1,
                     each["committed_metadata"],
                 )
                 for each in topic["partitions"]
@@ -225,13 +244,33 @@ def _read_commit(body: Body, version: int) -> OffsetCommitRequest:
         )
         for topic in body["topics"]
     )
-    return OffsetCommitRequest(
+
+
+TXN_EPOCH_SINCE = 2
+"""The first version of TxnOffsetCommit with leader epochs."""
+
+
+def _txn_commit(request: TxnOffsetCommitRequest, version: int) -> dict[str, Any]:
+    return {
+        "transactional_id": "",
+        "group_id": request.group_id,
+        "producer_id": request.producer_id,
+        "producer_epoch": 0,
+        "generation_id_or_member_epoch": request.generation_id,
+        "member_id": request.member_id,
+        "group_instance_id": request.group_instance_id,
+        "topics": _committed(request),
+    }
+
+
+def _read_txn_commit(body: Body, version: int) -> TxnOffsetCommitRequest:
+    return TxnOffsetCommitRequest(
         body["group_id"],
-        tuple(topics),
-        body["generation_id_or_member_epoch"],
-        body["member_id"],
+        body["producer_id"],
+        _read_committed(body, version >= TXN_EPOCH_SINCE),
+        body.get("generation_id_or_member_epoch", -1),
+        body.get("member_id", ""),
         body.get("group_instance_id"),
-        body.get("retention_time_ms", -1),
     )
 
 
@@ -301,6 +340,7 @@ _WRITES: Mapping[type, Callable[[Any, int], dict[str, Any]]] = {
     HeartbeatRequest: _heartbeat,
     LeaveGroupRequest: _leave,
     OffsetCommitRequest: _commit,
+    TxnOffsetCommitRequest: _txn_commit,
     OffsetFetchRequest: _fetch,
     OffsetDeleteRequest: _offset_delete,
     DescribeGroupsRequest: lambda request, version: {"groups": [request.group_id]},
@@ -314,6 +354,7 @@ _READS: Mapping[str, Callable[[Body, int], Request]] = {
     "Heartbeat": _read_heartbeat,
     "LeaveGroup": _read_leave,
     "OffsetCommit": _read_commit,
+    "TxnOffsetCommit": _read_txn_commit,
     "OffsetFetch": _read_fetch,
     "OffsetDelete": _read_offset_delete,
     "DescribeGroups": lambda body, version: DescribeGroupsRequest(body["groups"][0]),
@@ -321,7 +362,9 @@ _READS: Mapping[str, Callable[[Body, int], Request]] = {
     "DeleteGroups": lambda body, version: DeleteGroupsRequest(body["groups_names"][0]),
     "FindCoordinator": _read_find,
 }
-"""ListGroups names no group on the wire: "about" says in plans which one the question is about."""
+"""ListGroups names no group on the wire: "about" says in plans which one the question is about. The producer
+of a TxnOffsetCommit is a transaction's number in the plan; who plays it knows its transactional id and epoch.
+"""
 
 SPOKEN = tuple(_READS)
 """The APIs that walks speak."""

@@ -66,10 +66,10 @@ class Tally:
 
     once: failures that were let pass, whose walks are undecided; died: ends of the target; apart: failures
     that were looked for on their own, by cause; bystander; restarts, how many; set_otherwise, whether in some
-    of them; avoiding, how many walks were others again without what went wrong in them; unread, of an API the
-    first version that was left out in the end; looks, whether the target's looks for what has expired were
-    followed; rest, how the target came to it, if that can be seen; protocols, of the groups that were walked
-    on.
+    of them; transactional, whether some walks had transactions; avoiding, how many walks were others again
+    without what went wrong in them; unread, of an API the first version that was left out in the end; looks,
+    whether the target's looks for what has expired were followed; rest, how the target came to it, if that
+    can be seen; protocols, of the groups that were walked on.
     """
 
     plans: int = 0
@@ -83,6 +83,7 @@ class Tally:
     bystander: Bystander | None = None
     restarts: int = 0
     set_otherwise: bool = False
+    transactional: bool = False
     avoiding: int = 0
     unread: dict[str, int] = field(default_factory=dict)
     looks: bool = False
@@ -94,6 +95,7 @@ class Tally:
         self.plans += 1
         self.requests += walked.played.requests
         self.reached |= walked.reached
+        self.transactional |= walked.played.plan.transactional
         if walked.verdict is Verdict.UNDECIDED:
             self.undecided.append(walked)
         elif walked.verdict is Verdict.FAIL:

@@ -25,7 +25,7 @@ from rota.spec import (
     Step,
     Timer,
 )
-from rota.spec.offset_state import OffsetRead, Offsets, RetentionCheck
+from rota.spec.offset_state import OffsetRead, Offsets, OffsetStep, RetentionCheck, TransactionEnd
 from rota.spec.versions import as_sent
 
 Pair = tuple[str, str]
@@ -82,6 +82,13 @@ class Simulated:
         """A request arrives."""
         self._calls[call.to] = call
         self._grouped(lambda spec: spec.handle(self.group, call))
+
+    def end(self, producer_id: int, committed: bool) -> None:
+        """A producer's transaction is ended; the log has it at once."""
+        word = TransactionEnd(producer_id, committed)
+        told = Told(self.group, self.kept.offsets).after(OffsetStep(self.kept.offsets, line=(word,)))
+        self._take(told, self.state)
+        self._log(())
 
     def contested(self, call: Call) -> list[Pair]:
         """Which rule would decide a request, before which others that would fit too: an order to be kept."""
@@ -143,7 +150,7 @@ class Simulated:
         self.due.clear()
         if stored is not None:
             self._grouped(lambda spec: spec.load(stored))
-        elif self.kept.offsets.committed:
+        elif self.kept.offsets.committed or self.kept.offsets.pending:
             self._grouped(lambda spec: spec.offsets_found(None))
 
     def taken(self) -> list[Reply]:

@@ -26,12 +26,11 @@ from rota.server.broker import HOST, CoordinatorFactory, Hooks, Server
 from rota.server.group_log import Answered, MemoryLog
 from rota.server.groups import PREFIX_MAX, FirstByName
 from rota.server.settings import NODE_ID, USUAL, Settings
-from rota.server.stored_records import entries_of
+from rota.server.stored_records import batch_of, entries_of
 from rota.spec import PROFILES, BrokerConfig, Node
 from rota.spec.consumer.messages import Topic, Topics
 from rota.virtual import TimeStandsStill, VirtualLoop
 from rota.wire import advertised, api
-from rota.wire.records import Record, encode_batch
 
 R = TypeVar("R")
 
@@ -47,6 +46,10 @@ LATE = 0.02
 
 LONGEST = 3600.0
 """Seconds of virtual time in which any walk is over, long before: plans are silent for some 14 s."""
+
+
+MOST_RECORDS = 1_000
+"""Records of a batch, at most."""
 
 
 class NotEnded(Exception):
@@ -121,8 +124,8 @@ class _Log(MemoryLog):
         self._batches = batches
 
     def append(self, append: Append) -> None:
-        found = entries_of(append).entries
-        self._batches.append(encode_batch([Record(n, 0, key, value) for n, (key, value) in enumerate(found)]))
+        first = len(self._batches) * MOST_RECORDS  # later batches have greater offsets, all else is the same
+        self._batches.append(batch_of(entries_of(append), 0, first))
         super().append(append)
 
 

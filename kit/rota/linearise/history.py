@@ -14,7 +14,7 @@ from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.looks import Looks
 from rota.linearise.times import Span
 from rota.spec.consumer.messages import Topics
-from rota.spec.messages import Call, ReplyMessage
+from rota.spec.messages import Call, ReplyMessage, Request
 from rota.spec.profiles import BrokerConfig, Profile
 
 
@@ -23,11 +23,23 @@ class HistoryError(ValueError):
 
 
 @frozen
+class EndTransaction(Request):
+    """A producer's transaction is ended in which the group has offsets. Nobody asks the group's coordinator
+    for this: it hears of it when the log has the marker, and answers nothing.
+    """
+
+    group_id: str
+    producer_id: int
+    committed: bool
+
+
+@frozen
 class Sent:
     """A request has left its client.
 
     at: seconds; number: of the request, from 0 upwards in the history; connection: on which; client: who
-    asks, for people who read it; call: with the address `str(number)`, its version and an empty `fresh_id`.
+    asks, for people who read it; call: with the address `str(number)`, its version and an empty `fresh_id`;
+    until: of what is never answered, seconds by which it has been taken, None where answers tell it.
     """
 
     at: float
@@ -35,6 +47,7 @@ class Sent:
     connection: int
     client: str
     call: Call
+    until: float | None = None
 
     @property
     def in_words(self) -> str:

@@ -21,7 +21,7 @@ from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States, with_overdue
-from rota.linearise.states import State, with_ids_in_use, with_names
+from rota.linearise.states import State, unended, with_ids_in_use, with_names
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span, rounded
 from rota.linearise.words import timer_in_words
@@ -105,14 +105,8 @@ class Run:
         texts = {text for state in self.states for text in texts_in(state.group, state.line)}
         held = {n for state in self.states for n in (*state.pending, *state.owed)}
         last = set(self._last_on.values())
-        open_ones = {
-            number
-            for number in self.sent
-            if number in held
-            or str(number) in texts
-            or number in last
-            or (number not in self._seen and number not in self._steps.lost)
-        }
+        awaited = {n for n, one in self.sent.items() if one.until is None and self.awaits(n)}
+        open_ones = {n for n in self.sent if n in held or str(n) in texts or n in last or n in awaited}
         kept = open_ones | {earlier for n in open_ones if (earlier := self._earlier[n]) is not None}
         for known in (self.sent, self._earlier, self._seen, self._coming, self._calls, self._ids, self.gave):
             for number in known.keys() - kept:
@@ -207,7 +201,8 @@ class Run:
         for state, path in found.items():
             for taken in self._steps.restart(state, span):
                 moment = Moment(event.down, "the coordinator is started again", taken.rules, state.name)
-                self.states.setdefault(replace(taken.state, low=event.at), Path(path, moment))
+                again = taken.state.pending | unended(state, self.sent)
+                self.states.setdefault(replace(taken.state, low=event.at, pending=again), Path(path, moment))
         self._closed = event.at if event.sure else self._closed
 
     def _answered(self, event: Answered) -> States:
@@ -316,6 +311,8 @@ class Run:
     def _begun(self, state: State, number: int) -> float:
         """When a request could be taken at the latest: what was before it on its connection is done."""
         sent = self.sent[number]
+        if sent.until is not None:
+            return sent.until
         if sent.connection in self._broken:
             return self._broken[sent.connection]
         earlier = self._earlier[number]

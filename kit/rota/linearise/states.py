@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from rota.kernel import FrozenMap, frozen, replace
+from rota.linearise.history import EndTransaction, Sent
 from rota.linearise.ids import is_unknown, renamed
 from rota.linearise.looks import Look
 from rota.linearise.times import FOREVER, NEVER, Span
@@ -17,7 +18,7 @@ from rota.oracle.offsets_follow import Kept, Told, Waiting
 from rota.spec import Arm, Group, GroupRecord, RecordKind, Spec, Timer
 from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.messages import ReplyMessage
-from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets
+from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets, TransactionEnd
 
 ANY_DELAY = -(2**63)
 """The delay of a timer that may be due at any moment or never. As the session timeout of a member whose own
@@ -174,6 +175,21 @@ def _veiled(told: Told, span: Span) -> float:
     simple = told.group is not None and told.group.protocol_type is None
     stores = any(isinstance(one.item, OffsetBatch) for one in told.queued)
     return span.latest if made or (simple and stores) else NEVER
+
+
+def unended(state: State, sent: Mapping[int, Sent]) -> frozenset[int]:
+    """Requests to end a transaction whose end the log does not have: another coordinator hears of it as well.
+
+    sent: all requests, by number.
+    """
+    producers = {one.item.producer_id for one in state.line if isinstance(one.item, TransactionEnd)}
+    ends = ((number, one.call.request) for number, one in sent.items())
+    return frozenset(
+        number
+        for number, request in ends
+        if isinstance(request, EndTransaction)
+        and (number in state.pending or request.producer_id in producers)
+    )
 
 
 def without_the_past(state: State, past: float) -> State:

@@ -10,7 +10,7 @@ from functools import partial
 from rota.kernel import replace
 from rota.linearise.answers import comparable
 from rota.linearise.asked import OLDER
-from rota.linearise.history import Event, Restarted
+from rota.linearise.history import EndTransaction, Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
 from rota.linearise.older_races import just_made, listed_later
@@ -39,7 +39,7 @@ from rota.spec import (
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import OffsetCommitRequest
-from rota.spec.offset_state import GroupForgotten, Offsets, RetentionCheck
+from rota.spec.offset_state import GroupForgotten, Offsets, OffsetStep, RetentionCheck, TransactionEnd
 
 OF_MEMBERS = (
     JoinGroupRequest,
@@ -141,6 +141,9 @@ class Steps:
         """A request has its turn. veil: how long readers may see the group as it was before."""
         if call.fresh_id in state.ids:
             return
+        if isinstance(call.request, EndTransaction):
+            yield self._transaction_ends(state, number, call.request, span)
+            return
         for group in self._groups_seen(state, call, span, veil):
             seen = replace(state, group=group, pending=state.pending - {number})
             for one in self._grouped(seen, (group, call), partial(_handled, group, call), span):
@@ -150,6 +153,13 @@ class Steps:
                     then = with_sign_of_life(group, then, call, span)
                 yield Taken(then, one.rules)
         yield from self._finding_it_dead(state, number, call, span, veil)
+
+    def _transaction_ends(self, state: State, number: int, end: EndTransaction, span: Span) -> Taken:
+        """The marker of a transaction's end is on its way into the log."""
+        seen = replace(state, pending=state.pending - {number})
+        word = TransactionEnd(end.producer_id, end.committed)
+        told = Told(state.group, state.offsets).after(OffsetStep(state.offsets, line=(word,)))
+        return Taken(self._after(seen, told, span), ())
 
     def _finding_it_dead(
         self, state: State, number: int, call: Call, span: Span, veil: float
@@ -222,16 +232,27 @@ class Steps:
                 yield Taken(state, one.rules)
 
     def restart(self, state: State, span: Span) -> Iterator[Taken]:
-        """The coordinator is gone, and another one has read its log."""
-        kept, stored = state.kept, state.stored
+        """The coordinator is gone, and another one has read its log; transactions may be aborted then that
+        were open, as by one that keeps nothing of them.
+        """
+        kept = state.kept
         kept.give_up()
         kept.load()
+        for taken in self._read(state, kept.offsets, span):
+            yield taken
+            if kept.offsets.pending:
+                aborted = Told(taken.state.group, replace(kept.offsets, pending=()))
+                yield Taken(self._after(taken.state, aborted, span), taken.rules)
+
+    def _read(self, state: State, offsets: Offsets, span: Span) -> Iterator[Taken]:
+        """Another coordinator has read the log, which has these offsets."""
+        stored = state.stored
         lost = State(ids=state.ids, stored=stored)
         for step, rules in self._asked(("load", stored), lambda spec: spec.load(stored)):
-            told = Told(step.group, kept.offsets, (), (), step.timers, step.rules)
-            if step.group is None and kept.offsets.committed:
+            told = Told(step.group, offsets, (), (), step.timers, step.rules)
+            if step.group is None and (offsets.committed or offsets.pending):
                 for found, more in self._asked(("found", None), lambda spec: spec.offsets_found(None)):
-                    with_offsets = Told(found.group, kept.offsets, (), (), found.timers, found.rules)
+                    with_offsets = Told(found.group, offsets, (), (), found.timers, found.rules)
                     yield Taken(self._after(lost, with_offsets, span), more)
                 continue
             yield Taken(self._after(lost, told, span), rules)

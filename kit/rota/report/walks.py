@@ -35,7 +35,7 @@ EXPIRED = frozenset(slug for slug in RULES if slug.startswith("expiry."))
 """Rules that walks come to where the target looks often enough for what has expired."""
 
 TRANSACTIONS = frozenset(slug for slug in RULES if slug.startswith("transactions."))
-"""Rules about offsets in transactions."""
+"""Rules that walks come to where the target serves transactions."""
 
 TOLD = 3
 """Rules that are told which would explain a failure."""
@@ -53,7 +53,7 @@ NOT_WALKED: Mapping[str, str] = {
         ("persistence.creation-stored", "timers.session-ignored"), "a change that the wire shows nothing of"
     ),
     **dict.fromkeys(sorted(EXPIRED), "a target that looks every few seconds for what has expired"),
-    **dict.fromkeys(sorted(TRANSACTIONS), "transactions, which walks do not begin"),
+    **dict.fromkeys(sorted(TRANSACTIONS), "a target that serves transactions"),
     "timers.new-member-expired": "five minutes in the first join phase",
 }
 """Slug of a rule -> what it takes that walks do not do."""
@@ -113,6 +113,7 @@ class WalksSeen:
     def _classic_in_reach(self) -> set[str]:
         restarted = set(RESTARTED if self.tally.restarts else ())
         restarted |= SET_OTHERWISE if self.tally.set_otherwise else set()
+        restarted |= TRANSACTIONS - OUT_OF_REACH.keys() if self.tally.transactional else set()
         return (RULES.keys() - NOT_WALKED.keys()) | restarted | (EXPIRED if self.tally.looks else set())
 
     def as_json(self) -> dict[str, Any]:

@@ -1,0 +1,104 @@
+"""Walks with transactions: sound servers pass them, they come to every rule, and find what is planted."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+
+from rota.generate.as_case import case_text
+from rota.generate.case_words import NotACase
+from rota.generate.hunt import Grounds, hunt, trial
+from rota.generate.plan import Ask, Begin, End, Restart, read_plan
+from rota.generate.planners import EVERY, plans_of
+from rota.generate.player import Coordinator
+from rota.generate.saved import Saved
+from rota.generate.settings import SETTINGS
+from rota.generate.verdicts import Verdict
+from rota.generate.virtual import in_virtual_time
+from rota.linearise.history import EndTransaction, Sent
+from rota.mutants.core import core_bugs
+from rota.report.walks import TRANSACTIONS
+
+PROFILES = ("rota", "kafka-4.x")
+WALKS = 20
+
+
+@cache
+def grounds(profile):
+    return Grounds(1, profile, transactional=True)
+
+
+@cache
+def walked(profile):
+    ground = grounds(profile)
+    return [trial(ground.plan(number), SETTINGS, profile).judged() for number in range(WALKS)]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_sound_server_passes(profile):
+    verdicts = [one.verdict for one in walked(profile)]
+    assert Verdict.FAIL not in verdicts
+    assert verdicts.count(Verdict.UNDECIDED) <= 1
+
+
+def test_they_come_to_every_rule_and_are_restarted_in_between():
+    found = walked("rota")
+    assert {slug for one in found for slug, _ in one.reached} >= TRANSACTIONS
+    steps = [step for one in found for step in one.played.plan.steps]
+    assert sum(isinstance(step, Restart) for step in steps) >= 3
+    assert {step.committed for step in steps if isinstance(step, End)} == {True, False}
+
+
+FOUND = (
+    "all-there-are-are-stable",
+    "aborted-offsets-count",
+    "later-end-wins",
+    "open-transactions-loaded-as-committed",
+    "strangers-commit-in-transactions",
+)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_planted_bug_is_found(name):
+    found = hunt(core_bugs()[name], grounds("kafka-4.x"), explains=False, most=WALKS)
+    assert found.failed is not None
+
+
+def test_a_run_has_some_walks_with_transactions_and_the_others_are_the_same():
+    async def drawn(coordinator: Coordinator):
+        terms, profile = coordinator.terms, coordinator.profile
+        with_some = plans_of(1, terms, profile, ("classic",))
+        without = plans_of(1, terms, profile, ("classic",), transactional=False)
+        return [next(with_some) for _ in range(2 * EVERY + 2)], [next(without) for _ in range(2 * EVERY)]
+
+    with_some, without = in_virtual_time(SETTINGS, drawn)
+    assert [one for one in with_some if not one.transactional] == without
+    assert [one.id for one in with_some if one.transactional] == ["1-t0", "1-t1"]
+
+
+def test_a_plan_is_read_as_it_was_saved():
+    plan = grounds("rota").plan(0)
+    assert any(isinstance(step, Begin) for step in plan.steps)
+    assert read_plan(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_it_is_not_written_as_a_case():
+    plans = map(grounds("rota").plan, range(WALKS))
+    plan = next(one for one in plans if not any(isinstance(step, Restart) for step in one.steps))
+    saved = Saved(plan, SETTINGS, "wire.answers", ())
+    with pytest.raises(NotACase, match="transactions"):
+        case_text(saved, "rota")
+
+
+def test_a_transaction_that_is_refused_is_none():
+    """Nobody commits in it, and its end is nothing that the group hears of."""
+    plan = grounds("rota").plan(0)
+    begun = [step for step in plan.steps if isinstance(step, Begin)]
+    without = plan.of(tuple(step for step in plan.steps if step not in begun))
+    found = trial(without, SETTINGS, "rota")
+    assert found.judged().verdict is Verdict.PASS
+    asked = [one.call.request for one in found.played.history.events if isinstance(one, Sent)]
+    assert not any(isinstance(one, EndTransaction) or "Txn" in type(one).__name__ for one in asked)
+    assert any(isinstance(step, Ask) and step.api == "TxnOffsetCommit" for step in without.steps)
