@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from harness.reconciling import NotCompiled, answers, compiled, names
+from harness.java_programs import Compiled, answers
+from harness.reconciling import names
 from rota.kernel import FrozenMap, replace
 from rota.spec.consumer import Partition, assignors
 from rota.spec.consumer.assignors import by_range, by_uniform, complete, legal, uniform
 from rota.spec.consumer.context import Asked, Assignment
 
-SOURCE = Path(__file__).parents[1] / "harness" / "Assigner.java"
 GROUPS = 2_000
 WITH_ALL_ORDERS = 400
 TOPICS = "tuv"
@@ -61,11 +60,8 @@ def generated(random: Random, assignor: str, equal: bool) -> Case:
 
 
 @pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    try:
-        return compiled(SOURCE, tmp_path_factory.mktemp("classes"))
-    except NotCompiled as cause:
-        pytest.skip(str(cause))
+def kafka(java: Compiled) -> tuple[str, ...]:
+    return java("Assigner")
 
 
 def last_first(asked: Asked) -> Assignment:

@@ -12,15 +12,14 @@ from uuid import UUID
 
 import pytest
 
+from harness.java_programs import Compiled, answers
 from harness.kafka_on_disk import ask
-from harness.reconciling import NotCompiled, answers, compiled
 from rota.coordinator import GroupCoordinator
 from rota.coordinator.consumer.group import ConsumerGroup
 from rota.coordinator.consumer.records import Place, by_topic
 from rota.server import DataDir, running
 from rota.wire.records import decode_batch, split
 
-SOURCE = Path(__file__).parents[1] / "harness" / "StoredRecords.java"
 SETTINGS = {"offsets.topic.num.partitions": 1, "group.consumer.assignment.interval.ms": 0}
 GROUP, TOPICS, MEMBER, TARGET, TARGET_OF, CURRENT_OF = range(3, 9)
 
@@ -30,12 +29,9 @@ State = dict[tuple[int, str, str], Any]
 
 
 @pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+def kafka(java: Compiled) -> tuple[str, ...]:
     """The command that reads records."""
-    try:
-        return compiled(SOURCE, tmp_path_factory.mktemp("classes"))
-    except NotCompiled as cause:
-        pytest.skip(str(cause))
+    return java("StoredRecords")
 
 
 def beat(address: str, group: str, member: str, epoch: int, **said: Any) -> Any:

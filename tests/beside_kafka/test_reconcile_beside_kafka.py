@@ -13,7 +13,8 @@ from itertools import islice
 
 import pytest
 
-from harness.reconciling import SOURCE, NotCompiled, answers, asked, compiled, questions, told
+from harness.java_programs import Compiled, answers
+from harness.reconciling import asked, questions, told
 from rota.spec.consumer import TABLE, Question, reconcile, steps
 from rota.spec.consumer.reconcile import Junction, Line, Move
 
@@ -34,11 +35,8 @@ class Asked:
 
 
 @pytest.fixture(scope="module", params=[EVERY, pytest.param(1, marks=pytest.mark.long)])
-def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    try:
-        command = compiled(SOURCE, tmp_path_factory.mktemp("classes"))
-    except NotCompiled as cause:
-        pytest.skip(str(cause))
+def kafka(request: pytest.FixtureRequest, java: Compiled) -> Asked:
+    command = java("Reconciler")
     some = [*islice(questions(), 0, None, request.param)]
     assert len(some) == -(-ALL // request.param)
     return Asked(some, answers(command, [asked(one) for one in some]))

@@ -18,13 +18,11 @@ import pytest
 from beside_kafka.consumer_dialogues.broker import broker
 from beside_kafka.consumer_dialogues.stage import Stage
 from beside_kafka.consumer_dialogues.steps import HEARTBEAT, body, join, settings, topic
-from harness.reconciling import SOURCE as RECONCILER
-from harness.reconciling import NotCompiled, compiled
+from harness.java_programs import Compiled
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.conformance.targets.process import NotStarted
 
 RELEASE = RELEASES["kafka-4.4.0"]
-SOURCE = RECONCILER.with_name("HeldConsumer.java")
 BOTH = "uses [0, 1]"
 INTERVAL_MS = 4000
 """Between heartbeats of the consumer: there is that much time for what has to come before its next."""
@@ -61,11 +59,7 @@ class Held:
 
 
 @contextmanager
-def held(stage: Stage, address: tuple[str, int], folder: Path) -> Iterator[Held]:
-    try:
-        command = compiled(SOURCE, folder)
-    except NotCompiled as cause:
-        pytest.skip(str(cause))
+def held(stage: Stage, address: tuple[str, int], command: tuple[str, ...]) -> Iterator[Held]:
     where = (f"{address[0]}:{address[1]}", stage.group, stage.name("t"))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([*command, *where], text=True, **pipes)
@@ -94,11 +88,11 @@ def gives_up(lines: list[str]) -> bool:
 
 
 @pytest.mark.long
-def test_two_members_use_one_partition(address: tuple[str, int], tmp_path: Path) -> None:
+def test_two_members_use_one_partition(address: tuple[str, int], java: Compiled) -> None:
     with closing(Stage(address, "two-users")) as stage:
         for step in (settings(consumer_heartbeat_interval_ms=INTERVAL_MS), topic("t", 1)):
             step(stage)
-        with held(stage, address, tmp_path) as consumer:
+        with held(stage, address, java("HeldConsumer")) as consumer:
             stage.until(lambda: "assigned [0]" in consumer.lines, "the consumer is not assigned a partition")
             stage.grow("t", 2)
             stage.until(lambda: of_java(stage) == {"epoch": 3, "places": 2}, "it is not told the second")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
-import pytest
-
-from harness.reconciling import NotCompiled, answers, compiled
+from harness.java_programs import Compiled, answers
 from rota.coordinator.consumer.group import ConsumerGroup as CoreGroup
 from rota.coordinator.consumer.records import MemberMetadata, member_key
 from rota.kernel import FrozenMap
 from rota.spec.consumer.group import ConsumerGroup, Metadata
 from rota.spec.consumer.handlers import consumer
 
-SOURCE = Path(__file__).parents[1] / "harness" / "Wishes.java"
 DEFAULT = "uniform"
 
 
@@ -35,13 +31,11 @@ def _said(wish: str) -> str | None:
     return None if wish == "-" else wish
 
 
-def test_the_preferred_assignor_is_kafkas_also_where_as_many_wish_for_each(tmp_path: Path) -> None:
-    try:
-        command = compiled(SOURCE, tmp_path)
-    except NotCompiled as cause:
-        pytest.skip(str(cause))
+def test_the_preferred_assignor_is_kafkas_also_where_as_many_wish_for_each(java: Compiled) -> None:
     cases = [some for size in range(1, 7) for some in product(("-", "range", "uniform"), repeat=size)]
-    theirs = [DEFAULT if one == "-" else one for one in answers(command, [" ".join(one) for one in cases])]
+    theirs = [
+        DEFAULT if one == "-" else one for one in answers(java("Wishes"), [" ".join(one) for one in cases])
+    ]
     assert [spec_prefers(one) for one in cases] == theirs
     assert [core_prefers(one) for one in cases] == theirs
     ties = [

@@ -203,6 +203,53 @@ def test_the_log_has_all_that_there_is_to_know() -> None:
     assert seen(again) == seen(core)
 
 
+class OfOne:
+    """The group g has times of its own."""
+
+    def __init__(self, **times: int) -> None:
+        self.config = CoordinatorConfig(
+            **{f"group_consumer_{name}_ms": value for name, value in times.items()},  # type: ignore[arg-type]
+            group_consumer_min_session_timeout_ms=1,
+            group_consumer_min_heartbeat_interval_ms=1,
+        )
+
+    def config_of(self, group_id: str) -> CoordinatorConfig | None:
+        return self.config if group_id == "g" else None
+
+
+def test_what_a_group_has_for_itself_counts_with_the_next_heartbeat() -> None:
+    """And for no other group; what is armed goes on as it was armed."""
+    core = coordinator()
+    for group in ("g", "h"):
+        settled(core, beat(core, "m1", 0, group_id=group))
+    core.see_group_configs(OfOne(session_timeout=9000, heartbeat_interval=700))
+    for group, session, interval in (("g", 9000, 700), ("h", 45_000, 5000)):
+        effects = beat(core, "m1", 2, group_id=group)
+        assert effects.timers == (Arm(TimerId(SESSION, group, "m1"), session),)
+        ((_, reply),) = settled(core, effects).replies
+        assert reply.heartbeat_interval_ms == interval  # type: ignore[union-attr]
+
+
+def test_a_groups_own_interval_between_targets_counts_at_the_next_attempt() -> None:
+    core = coordinator()
+    core.see_group_configs(OfOne(assignment_interval=15_000))
+    for member, group in (("m1", "g"), ("m2", "g"), ("m1", "h"), ("m2", "h")):
+        settled(core, beat(core, member, 0, group_id=group))
+    assert {name: one.target_epoch.epoch for name, one in core.consumer_groups.items()} == {"g": 2, "h": 3}
+    core.see_group_configs(OfOne(assignment_interval=0))
+    settled(core, beat(core, "m1", 2))
+    assert core.consumer_groups["g"].target_epoch.epoch == 3
+
+
+def test_a_loaded_groups_members_have_its_own_session() -> None:
+    core, entries = coordinator(), []
+    settled(core, beat(core, "m1", 0), entries)
+    again = coordinator()
+    again.see_group_configs(OfOne(session_timeout=9000))
+    effects = again.load("g", None, entries=dict(entries).items())
+    assert effects.timers == (Arm(TimerId(SESSION, "g", "m1"), 9000),)
+
+
 def test_the_order_in_which_keys_are_read_does_not_matter() -> None:
     core, entries = coordinator(), []
     handed_over(core, entries)

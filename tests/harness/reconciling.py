@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from itertools import product
-from pathlib import Path
 
-from rota.conformance.targets.java import find_java
-from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.spec.consumer import Holding, Member, MemberState, Partition, Question, Target
-
-SOURCE = Path(__file__).with_name("Reconciler.java")
-RELEASE = RELEASES["kafka-4.4.0"]
 
 PARTITIONS = (Partition("t", 0), Partition("t", 1), Partition("u", 0))
 EPOCHS = {one: 2 + number for number, one in enumerate(PARTITIONS)}
@@ -74,29 +66,3 @@ def holdings(some: frozenset[Holding]) -> str:
 
 def names(some: frozenset[Partition]) -> str:
     return ",".join(sorted(f"{one.topic}{one.index}" for one in some)) or "-"
-
-
-class NotCompiled(Exception):
-    """Kafka's class cannot be asked here; the message says what is missing."""
-
-
-def compiled(source: Path, folder: Path) -> tuple[str, ...]:
-    """The command that runs a program of ours beside Kafka's classes. Errors: NotCompiled."""
-    if (javac := shutil.which("javac")) is None:
-        raise NotCompiled("no javac found (Debian: apt-get install openjdk-17-jdk-headless)")
-    try:
-        libs = f"{fetched(RELEASE).resolve()}/*"
-    except NoJars as cause:
-        raise NotCompiled(f"{RELEASE.name}: {cause}") from cause
-    subprocess.run([javac, "-nowarn", "-d", str(folder), "-cp", libs, str(source)], check=True, timeout=600)
-    java = find_java(RELEASE.java, f"Kafka {RELEASE.version}").path
-    return (java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}:{folder}", source.stem)
-
-
-def answers(command: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """What the program says to these lines, one each."""
-    text = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=900)
-    found = done.stdout.splitlines()
-    assert len(found) == len(lines), done.stderr[-2000:]
-    return found

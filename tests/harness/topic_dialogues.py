@@ -699,9 +699,9 @@ def cleared(address):
     time.sleep(0.5)
 
 
-def recorded():
+def recorded(path=RECORDED):
     """The lines of each dialogue, by its title."""
-    parts = RECORDED.read_text(encoding="utf-8").split("## ")[1:]
+    parts = path.read_text(encoding="utf-8").split("## ")[1:]
     return {part.split("\n", 1)[0]: part.split("\n", 1)[1].splitlines() for part in parts}
 
 

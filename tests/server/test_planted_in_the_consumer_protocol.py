@@ -35,6 +35,7 @@ from rota.coordinator.consumer.records import (
     by_topic,
 )
 from rota.coordinator.consumer.topics import TopicImage
+from rota.server.group_configs import GroupConfigs
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ def never(*given: object) -> bool:
 
 def always(*given: object) -> bool:
     return True
+
+
+def nothing(*given: object) -> None:
+    return None
 
 
 def no_error(*given: object) -> int:
@@ -246,6 +251,14 @@ BUGS = (
     Bug("a wish does not count", target, "assignor_of", lambda config, group: "uniform", "target.range"),
     Bug("a full group takes in more", membership, "_member_error", no_error, "membership.full-group"),
     Bug("sessions never end", timers, "watch", a_session_for_ever, "membership.session-ends"),
+    Bug("its own session does not count", GroupConfigs, "config_of", nothing, "membership.session-ends"),
+    Bug(
+        "its own interval does not count",
+        GroupConfigs,
+        "config_of",
+        nothing,
+        "epochs.assignment-interval",
+    ),
     Bug("nobody is late", timers, "is_late", never, "reconcile.rebalance-timeout"),
     Bug("classic groups are taken over", membership, "_group_error", no_error, "admin.classic-group"),
     Bug(

@@ -312,7 +312,7 @@ class GroupCoordinator(ConsumerGroupCoordinator):
         """
         if group_id in self._groups or group_id in self._hosted.by_id:
             raise ValueError(f"group {group_id!r} is loaded already")
-        step = self._step()
+        step = self._step_of(group_id)
         if entries is not None and record is None:
             consumer_loading.load(step, self._hosted, group_id, entries)
         else:

@@ -1,4 +1,4 @@
-"""AlterConfigs and IncrementalAlterConfigs, of topics and of the broker.
+"""AlterConfigs and IncrementalAlterConfigs, of topics, of groups and of the broker.
 
 Source: KIP-133, KIP-339; upstream's ConfigAdminManager and ConfigurationControlManager, and a running Kafka
 4.4.0. That one never answers an AlterConfigs which names a resource twice; here it is answered as an
@@ -14,8 +14,9 @@ from typing import Any
 
 from rota.server.broker_configs import ALL, check_broker, check_length, named_broker
 from rota.server.config_kinds import LIST
-from rota.server.describe_configs import BROKER, TOPIC
+from rota.server.describe_configs import BROKER, GROUP, TOPIC
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.group_configs import GroupConfigs
 from rota.server.topic_configs import DEFINITIONS, Configs, check
 from rota.server.topics import Topics, name_problem
 
@@ -30,8 +31,9 @@ Change = Callable[[Body, Mapping[str, str]], dict[str, str]]
 class AlterConfigs:
     """The handler of both requests; `incremental` says of which."""
 
-    def __init__(self, topics: Topics, incremental: bool) -> None:
+    def __init__(self, topics: Topics, groups: GroupConfigs, incremental: bool) -> None:
         self._topics = topics
+        self._groups = groups
         self._changed: Change = _incremented if incremental else _replaced
 
     def __call__(self, body: Body, version: int) -> Generator[None, None, dict[str, Any]]:
@@ -59,6 +61,8 @@ class AlterConfigs:
         elif kind == BROKER:
             self._alter_broker(name, asked, validate_only)
             yield from self._topics.inherit()
+        elif kind == GROUP:
+            self._groups.alter(name, self._changed(asked, self._groups.own(name)), validate_only)
         else:
             raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
 

@@ -23,6 +23,7 @@ from rota.server.delete_records import DeleteRecords, OffsetForLeaderEpoch
 from rota.server.describe_configs import DescribeConfigs, ListConfigResources
 from rota.server.describe_partitions import DescribeTopicPartitions
 from rota.server.fetch import Fetches
+from rota.server.group_configs import GroupConfigs
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.groups import GroupService
 from rota.server.in_thread import in_thread
@@ -95,6 +96,7 @@ class Server:
         self.max_connections = _most_connections(settings.max_connections)
         self.connections: set[Connection] = set()
         self.topics = Topics(settings, hooks.wall_clock)
+        self.group_configs = GroupConfigs(settings, self.topics.configs)
         self.upkeep: Upkeep | None = None
         self.groups: GroupService | None = None
         self.cluster: Cluster | None = None
@@ -145,6 +147,7 @@ class Server:
             self._hooks.wall_clock,
         )
         self.groups.core.see_topics(self.topics)
+        self.groups.core.see_group_configs(self.group_configs)
         if stored is not None:
             with without_collections():
                 await self.groups.load(stored.taken())
@@ -170,9 +173,9 @@ class Server:
         """Which part answers which API."""
         transactions = self._transactions(groups, fetches)
         produce = Produce(self.topics, fetches.appended, transactions)
-        one = OneNode(self.topics, CLUSTER_ID, cluster.nodes)
+        one, configs = OneNode(self.topics, CLUSTER_ID, cluster.nodes), self.group_configs
         return {
-            "AlterConfigs": _answered_in_steps(AlterConfigs(self.topics, incremental=False)),
+            "AlterConfigs": _answered_in_steps(AlterConfigs(self.topics, configs, incremental=False)),
             "AlterPartitionReassignments": _answered_in_steps(one.alter_reassignments),
             "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
             "CreatePartitions": _answered(CreatePartitions(self.topics)),
@@ -181,14 +184,16 @@ class Server:
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "DescribeClientQuotas": _answered(one.describe_quotas),
             "DescribeCluster": _answered(one.describe_cluster),
-            "DescribeConfigs": DescribeConfigs(self.topics),
+            "DescribeConfigs": DescribeConfigs(self.topics, configs),
             "DescribeLogDirs": _answered_in_steps(one.describe_log_dirs),
             "DescribeTopicPartitions": _answered_in_steps(DescribeTopicPartitions(self.topics)),
             "ElectLeaders": _answered_in_steps(one.elect_leaders),
             "Fetch": fetches,
             "FindCoordinator": cluster.find_coordinators,
-            "IncrementalAlterConfigs": _answered_in_steps(AlterConfigs(self.topics, incremental=True)),
-            "ListConfigResources": _answered(ListConfigResources(self.topics)),
+            "IncrementalAlterConfigs": _answered_in_steps(
+                AlterConfigs(self.topics, configs, incremental=True)
+            ),
+            "ListConfigResources": _answered(ListConfigResources(self.topics, configs)),
             "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
             "ListPartitionReassignments": _answered(one.list_reassignments),
             "Metadata": cluster.describe,

@@ -121,6 +121,22 @@ def one_of(*choices: str) -> Kind:
     return Kind(STRING, lambda value: "" if value in choices else text)
 
 
+def formed(pattern: str, otherwise: str) -> Kind:
+    """A STRING of a form; `otherwise` is said of one that is not, which stands for {}."""
+    form = re.compile(pattern)
+    return Kind(STRING, lambda value: "" if form.fullmatch(str(value)) else otherwise.format(value))
+
+
+def any_text() -> Kind:
+    """Any STRING."""
+    return Kind(STRING, lambda value: "")
+
+
+def any_list() -> Kind:
+    """Any LIST."""
+    return Kind(LIST, lambda value: "")
+
+
 def some_of(*choices: str) -> Kind:
     """A LIST of these."""
     text = f"String must be one of: {', '.join(choices)}"

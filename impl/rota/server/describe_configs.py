@@ -1,4 +1,4 @@
-"""DescribeConfigs and ListConfigResources, of topics and of the broker.
+"""DescribeConfigs and ListConfigResources, of topics, of groups and of the broker.
 
 Source: KIP-133, KIP-226, KIP-569, KIP-1142; upstream's ConfigHelper, and a running Kafka 4.4.0. What a config
 is for (`documentation`) is not told.
@@ -24,11 +24,12 @@ from rota.server.broker_configs import (
 from rota.server.config_kinds import BOOLEAN, INT, LIST, LONG, STRING
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.group_configs import GroupConfigs
 from rota.server.settings import KNOWN, NODE_ID, default
 from rota.server.topic_configs import BY_BROKERS_NAME, DEFINITIONS
 from rota.server.topics import Topic, Topics, name_problem
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 """Kinds of resources, by their numbers."""
 
 _AT_ONCE = 5
@@ -48,8 +49,9 @@ Body = Mapping[str, Any]
 class DescribeConfigs:
     """The handler: a few resources at a time, since a request may name many topics with all their configs."""
 
-    def __init__(self, topics: Topics) -> None:
+    def __init__(self, topics: Topics, groups: GroupConfigs) -> None:
         self._topics = topics
+        self._groups = groups
         self._broker = topics.configs
 
     def __call__(self, body: Body, context: RequestContext) -> Iterator[None]:
@@ -79,6 +81,8 @@ class DescribeConfigs:
     def _configs(self, kind: int, name: str) -> Iterator[dict[str, Any]]:
         if kind == TOPIC:
             return configs_of_topic(_found(self._topics, name), self._broker)
+        if kind == GROUP:
+            return (_told(*config) for config in self._groups.of_group(name))
         if kind != BROKER:
             raise Refusal(ErrorCode.INVALID_REQUEST, _MALFORMED)
         if name != ALL and not re.fullmatch(r"[+-]?[0-9]{1,9}", name):
@@ -156,19 +160,22 @@ def _type(name: str) -> int:
 class ListConfigResources:
     """The handler: the names of what has configs."""
 
-    def __init__(self, topics: Topics) -> None:
+    def __init__(self, topics: Topics, groups: GroupConfigs) -> None:
         self._topics = topics
+        self._groups = groups
 
     def __call__(self, body: Body, version: int) -> dict[str, Any]:
         """Version 0 asks for client metrics, of which there are none; no kinds are all kinds."""
-        asked = body.get("resource_types", []) if version else [16]
-        if not {*asked} <= {TOPIC, BROKER, LOGGER, 16, 32}:
+        asked = body.get("resource_types", []) if version else [METRICS]
+        kinds = (TOPIC, BROKER, LOGGER, METRICS, GROUP)
+        if not {*asked} <= {*kinds}:
             return {"error_code": ErrorCode.UNSUPPORTED_VERSION}
-        wanted = asked or [TOPIC, BROKER, LOGGER]
+        wanted = asked or kinds
         names = {
             TOPIC: [topic.name for topic in self._topics.all()],
             BROKER: [str(NODE_ID)],
             LOGGER: [str(NODE_ID)],
+            GROUP: self._groups.names(),
         }
         found = [
             {"resource_name": name, "resource_type": kind}

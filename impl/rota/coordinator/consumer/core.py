@@ -7,7 +7,7 @@ from rota.coordinator import offsets
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.consumer import admin, checks, membership
 from rota.coordinator.consumer.group import ConsumerGroup
-from rota.coordinator.consumer.hosting import Hosted
+from rota.coordinator.consumer.hosting import GroupConfigs, Hosted
 from rota.coordinator.consumer.messages import ConsumerGroupDescribeReply, ConsumerGroupHeartbeat
 from rota.coordinator.consumer.topics import TopicImage
 from rota.coordinator.effects import Choices, Effects
@@ -45,6 +45,10 @@ class ConsumerGroupCoordinator:
         """These are the cluster's topics from now on, whose changes are seen with each heartbeat."""
         self._hosted.topics = topics
 
+    def see_group_configs(self, configs: GroupConfigs) -> None:
+        """What groups have for themselves counts from now on: for a member with its next heartbeat."""
+        self._hosted.configs = configs
+
     def topic_gone(self, topic: str) -> Effects:
         """A topic has been deleted: what is committed of it goes."""
         step = self._step()
@@ -60,7 +64,7 @@ class ConsumerGroupCoordinator:
         token: Token,
     ) -> Effects:
         """ConsumerGroupHeartbeat; answered when the log has answered what it writes."""
-        step, parked = self._step(), ParkedRequest(token, version)
+        step, parked = self._step_of(request.group_id), ParkedRequest(token, version)
         refusal = checks.refusal(self._config, request, version)
         if refusal is not None:
             step.reply(parked, refusal)
@@ -80,6 +84,11 @@ class ConsumerGroupCoordinator:
         """Whether a group is of the consumer protocol; and has members, if that is asked."""
         group = self._hosted.by_id.get(group_id)
         return group is not None and (not with_members or bool(group.members))
+
+    def _step_of(self, group_id: str) -> Step:
+        """A step that goes by what a group has for itself, where it has anything."""
+        config = self._hosted.configs.config_of(group_id) or self._config
+        return Step(config, self._choices, self._ledger, self._memory)
 
     def _step(self) -> Step:
         return Step(self._config, self._choices, self._ledger, self._memory)

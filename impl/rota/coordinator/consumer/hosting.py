@@ -1,12 +1,32 @@
 """The consumer groups of a coordinator, and what they share with the rest of it."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.consumer.group import ConsumerGroup
 from rota.coordinator.consumer.records import Key
 from rota.coordinator.consumer.topics import NoTopics, TopicImage
 from rota.coordinator.group import Group
 from rota.coordinator.offset_store import OffsetStore
+
+
+class GroupConfigs(Protocol):
+    """What groups have set for themselves. The server has it, and may change it any time.
+
+    Source: upstream's GroupConfigManager and GroupMetadataManager#consumerGroupSessionTimeoutMs,
+    #consumerGroupHeartbeatIntervalMs and #consumerGroupAssignmentIntervalMs.
+    """
+
+    def config_of(self, group_id: str) -> CoordinatorConfig | None:
+        """What counts for this group; None if that is what counts for all."""
+
+
+class NoGroupConfigs:
+    """No group has anything of its own."""
+
+    def config_of(self, group_id: str) -> CoordinatorConfig | None:
+        return None
 
 
 @dataclass(slots=True)
@@ -22,6 +42,7 @@ class Hosted:
     store: OffsetStore
     by_id: dict[str, ConsumerGroup] = field(default_factory=dict)
     topics: TopicImage = field(default_factory=NoTopics)
+    configs: GroupConfigs = field(default_factory=NoGroupConfigs)
     leaving: dict[str, ConsumerGroup] = field(default_factory=dict)
     to_mend: dict[str, set[Key]] = field(default_factory=dict)
     to_watch: set[tuple[str, str]] = field(default_factory=set)

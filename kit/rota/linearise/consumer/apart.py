@@ -28,6 +28,7 @@ from rota.spec.consumer.messages import (
     ConsumerGroupDescribeRequest,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
+    ErrorReply,
     ListGroupsRequest,
     OffsetCommitRequest,
     OffsetDeleteRequest,
@@ -52,12 +53,8 @@ def reads(request: Any) -> bool:
     return isinstance(request, READERS)
 
 
-def apart(state: ConsumerState, request: Any, version: int, most: float) -> Any:
-    """The answer to what is not asked of a group of this protocol, None for all else.
-
-    most: members of a group where it is not known whether groups are migrated: by the policy a full one tells
-    a classic member that it is full, or of which kind it is.
-    """
+def apart(state: ConsumerState, request: Any, version: int) -> Any:
+    """The answer to what is not asked of a group of this protocol, None for all else."""
     group = state.group
     if isinstance(request, Commit):
         if not any(_there(one, state.topics) for one in request.offsets):
@@ -71,10 +68,18 @@ def apart(state: ConsumerState, request: Any, version: int, most: float) -> Any:
         if not _partitions(request, state.topics):
             return Committed(ErrorCode.NONE, _deletions(request, state.topics, ErrorCode.NONE))
     # Whoever joins says an id that nobody has: without members it is the classic protocol's to refuse.
-    joins = isinstance(request, ClassicRequest) and request.api == "JoinGroup"
-    nobody = not isinstance(group, ConsumerGroup) or not 0 < len(group.members) < most
+    nobody = not isinstance(group, ConsumerGroup) or not group.members
     described = isinstance(request, DescribeGroupsRequest) and isinstance(group, ClassicGroup)
-    return UNSURE if (joins and nobody) or described else None
+    return UNSURE if (_joins(request) and nobody) or described else None
+
+
+def full(state: ConsumerState, request: Any, most: int) -> Any:
+    """The answer to a classic member that joins a group of so many members, None for all else.
+
+    Where groups are migrated it is told so; where they are not, of which kind the group is.
+    """
+    crowded = isinstance(state.group, ConsumerGroup) and len(state.group.members) >= max(most, 1)
+    return ErrorReply(ErrorCode.GROUP_MAX_SIZE_REACHED) if _joins(request) and crowded else None
 
 
 def deletes_simple(state: ConsumerState, request: Any) -> bool:
@@ -86,8 +91,12 @@ def gives_way(state: ConsumerState, request: Any) -> bool:
     """Whether a group that nobody is in may give way to one of the classic protocol, which refuses who joins:
     Kafka 4.4.0 does so before it looks at the member id, rota after.
     """
-    joins = isinstance(request, ClassicRequest) and request.api == "JoinGroup"
-    return joins and isinstance(state.group, ConsumerGroup) and not state.group.members
+    return _joins(request) and isinstance(state.group, ConsumerGroup) and not state.group.members
+
+
+def _joins(request: Any) -> bool:
+    """Whether somebody joins by the classic protocol."""
+    return isinstance(request, ClassicRequest) and request.api == "JoinGroup"
 
 
 def spec_request(request: Any, topics: Topics) -> Any:

@@ -16,6 +16,7 @@ from rota.linearise.consumer.answers import comparable
 from rota.linearise.consumer.apart import (
     apart,
     deletes_simple,
+    full,
     gives_way,
     offsets_after,
     reads,
@@ -36,7 +37,7 @@ from rota.linearise.consumer.states import (
 )
 from rota.linearise.history import Answered, Event, Restarted
 from rota.linearise.states import Owed
-from rota.linearise.times import FOREVER, Span
+from rota.linearise.times import Span
 from rota.spec.consumer.context import ConsumerSpec
 from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
 from rota.spec.consumer.messages import (
@@ -149,8 +150,7 @@ class ConsumerSteps:
         if isinstance(request, ChangeTopic):
             yield Taken(self._changing(rest, number, request, span), ())
             return
-        most = FOREVER if self.terms.refuses else self.terms.config.max_size
-        answer = apart(rest, request, call.version, most)
+        answer = apart(rest, request, call.version)
         if answer is not None:
             yield Taken(self._owing(rest, number, answer, span), ())
             if gives_way(rest, request):
@@ -159,6 +159,9 @@ class ConsumerSteps:
                 rest = replace(rest, now=classic, behind=(*rest.behind, left), armed=FrozenMap())
                 yield Taken(self._owing(self._looked_for(rest, span), number, answer, span), ())
             return
+        crowded = None if self.terms.refuses else full(rest, request, self.terms.config.max_size)
+        if crowded is not None:
+            yield Taken(self._owing(rest, number, crowded, span), ())
         if deletes_simple(rest, request):
             gone = Before(rest.now, number, span)
             without = replace(rest, now=View(), behind=(*rest.behind, gone))
