@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rota.generate.cast import TOPICS, Terms
 from rota.generate.consumer.cast import SHARED
 from rota.generate.consumer.planned import Beat, Fetching, Listing, Looking, Planned
-from rota.generate.plan import GROUP, Ask, Plan, Restart, Step, handed_out_by
+from rota.generate.plan import CONSUMER, GROUP, Ask, Plan, Restart, Step, handed_out_by
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.classic.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from rota.spec.messages import Request
@@ -23,10 +23,13 @@ MEMBERLESS_FETCH = 8
 """A version of OffsetFetch in which nobody is named."""
 
 
-def afterwards(before: Sequence[Step], terms: Terms) -> tuple[Ask, ...]:
-    """The requests, behind these steps: of each member its assignment and a heartbeat; the group; offsets."""
+def afterwards(before: Sequence[Step], terms: Terms, protocol: str) -> tuple[Ask, ...]:
+    """The requests, behind these steps: of each member its assignment and a heartbeat; the group; offsets.
+
+    protocol: of the group.
+    """
     asks = [step for step in before if isinstance(step, Ask)]
-    if any(isinstance(step.request, Planned) for step in asks):
+    if protocol == CONSUMER:
         return _of_consumers(asks, terms)
     told = {ask.client: ask.number for ask in asks if isinstance(ask.request, JoinGroupRequest)}
     number = FIRST_NUMBER + sum(ask.number >= FIRST_NUMBER for ask in asks)
@@ -69,4 +72,4 @@ def _of_consumers(asks: Sequence[Ask], terms: Terms) -> tuple[Ask, ...]:
 def with_restart(plan: Plan, place: int, how: Restart, terms: Terms) -> Plan:
     """A plan in which the target is restarted before the step at this place, and asked what it has."""
     before, rest = plan.steps[:place], plan.steps[place:]
-    return plan.of((*before, how, *afterwards(before, terms), *rest))
+    return plan.of((*before, how, *afterwards(before, terms, plan.protocol), *rest))

@@ -367,7 +367,7 @@ async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
         if stage.hit:
             stage.steps.append(stage.hit)
             stage.hit = None
-            left.extendleft(reversed(afterwards(stage.steps, terms)))
+            left.extendleft(reversed(afterwards(stage.steps, terms, plan.protocol)))
         step = left.popleft()
         stage.steps.append(step)
         if isinstance(step, Silence):
