@@ -54,9 +54,9 @@ def drawn():
 
 
 def test_equal_seeds_make_equal_plans(drawn):
-    """However many are drawn, and also where the other protocol is walked beside it."""
+    """However many are drawn, and also where the other protocol, and transactions, are walked beside it."""
     plans, _ = drawn
-    both = [*islice(plans_of(3, terms(), ROTA), 12)]
+    both = [*islice(plans_of(3, terms(), ROTA), 14)]
     assert [plan for plan in both if plan.protocol == "consumer"] == plans[:6]
     assert [plan.protocol for plan in both[:4]] == ["classic", "consumer"] * 2
     assert [*islice(ConsumerPlanner(4, terms()).plans(), 6)] != plans[:6]

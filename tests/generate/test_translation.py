@@ -12,6 +12,7 @@ from rota.generate.plan import Ask
 from rota.generate.planner import Planner
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import SPOKEN, body_of, carried, request_of
+from rota.generate.transactions import TransactionPlanner
 from rota.spec import KAFKA_4, ROTA, HeartbeatRequest, classic
 from rota.spec.messages import Call, Node
 from rota.wire import decode_request, encode_request
@@ -19,7 +20,8 @@ from rota.wire import decode_request, encode_request
 
 def asks(plans: int) -> Iterator[Ask]:
     """The requests of some plans."""
-    for plan in islice(Planner(5, TERMS, ROTA).plans(), plans):
+    with_transactions = TransactionPlanner(5, TERMS, ROTA).plans()
+    for plan in (*islice(Planner(5, TERMS, ROTA).plans(), plans), *islice(with_transactions, plans // 5)):
         yield from (step for step in plan.steps if isinstance(step, Ask))
 
 

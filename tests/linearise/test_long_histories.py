@@ -41,7 +41,7 @@ def test_what_is_forgotten_changes_no_verdict():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("or str(number) in texts", "or False"),
+        ("or str(n) in texts", "or False"),
         (
             "self.states = {with_ids_in_use(state): None",
             "self.states = {replace(state, armed=type(state.armed)()): None",
