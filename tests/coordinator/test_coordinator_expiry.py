@@ -82,12 +82,16 @@ def test_a_group_goes_with_its_last_offset(world):
     assert (dict(world.core.groups), left(world)) == ({}, set())
 
 
-def test_a_group_that_has_only_what_transactions_have_pending_goes_without_it(world):
+@pytest.mark.parametrize(("committed", "gone"), [(True, []), (False, [GroupTombstone()])])
+def test_a_group_that_has_only_what_transactions_have_pending_stays_until_they_end(world, committed, gone):
     loaded(world, None, pending=[(9, offset("t"))])
     clean(world)
-    assert world.records == [GroupTombstone()]
-    world.do(world.core.end_transaction(9, True))
-    assert left(world) == {("t", 0)}
+    assert world.records == []
+    world.do(world.core.end_transaction(9, committed))
+    world.records.clear()
+    clean(world)
+    assert world.records == gone
+    assert left(world) == ({("t", 0)} if committed else set())
 
 
 def test_a_group_is_deleted_with_what_transactions_have_pending(world):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -15,12 +16,8 @@ from harness.keeper_bench import (
     KeeperBench,
     group,
     record_of,
-    subscription,
-    topics,
 )
-from rota.spec import ErrorCode, Group, GroupState, JoinGroupRequest, ProtocolMetadata, TimerKind
-from rota.spec.classic.vocabulary import RecordKind
-from rota.spec.effects import timer
+from rota.spec import ErrorCode, Group, GroupState
 from rota.spec.vocabulary import AppendError
 
 E = ErrorCode
@@ -138,54 +135,21 @@ def test_an_open_transaction_keeps_an_offset_in_java_only(profile: str, left: se
     assert bench.fetch() == 5
 
 
-def test_a_group_with_offsets_of_open_transactions_alone_goes_in_java_only() -> None:
-    for profile in BOTH:
+def test_a_group_with_offsets_of_open_transactions_alone_stays() -> None:
+    for profile, committed in product(BOTH, (True, False)):
         bench = KeeperBench(profile)
         bench.txn()
         bench.store()
         bench.check(0)
         bench.store()
-        assert (bench.group is None) is (profile == JAVA)
-        if profile == JAVA:
-            assert bench.fetch(stable=True) is E.UNSTABLE_OFFSET_COMMIT
-        bench.end()
+        assert bench.group is not None
+        assert bench.fetch(stable=True) is E.UNSTABLE_OFFSET_COMMIT
+        bench.end(committed=committed)
         bench.store()
-        assert bench.committed == {"t": 5}
-        assert bench.fetch() == (-1 if profile == JAVA else 5)
-        bench.commit(topics=topics(u=6))
+        assert bench.fetch() == (5 if committed else -1)
+        bench.check(0)
         bench.store()
-        assert bench.fetch() == 5, "with a group they can be seen"
-
-
-@pytest.mark.parametrize("profile", ALL)
-def test_an_empty_group_without_offsets_goes_at_the_next_look(profile: str) -> None:
-    bench = KeeperBench(profile, replace(group(EMPTY), pending=frozenset({"m9"})))
-    bench.check(1, since=1)
-    assert bench.group is None
-    assert bench.log[0].kind is RecordKind.DELETION
-    assert bench.timers[0].timer == timer(TimerKind.PENDING, "m9")
-    bench.store()
-    assert bench.told == []
-
-
-@pytest.mark.parametrize("profile", ALL)
-@pytest.mark.parametrize("state", [STABLE, PREPARING, COMPLETING])
-def test_a_group_with_members_stays_without_offsets(profile: str, state: GroupState) -> None:
-    bench = KeeperBench(profile, group(state, "t"))
-    bench.check(10 * RETENTION, since=0)
-    assert bench.group == group(state, "t")
-
-
-@pytest.mark.parametrize("profile", ALL)
-def test_who_joins_later_begins_with_generation_1(profile: str) -> None:
-    bench = KeeperBench(profile, group(EMPTY, generation=7))
-    bench.check(0, since=0)
-    bench.store()
-    join = JoinGroupRequest("g", 10_000, 10_000, "", "consumer", (ProtocolMetadata("range", subscription()),))
-    bench.call(join, 3)
-    assert bench.group is not None
-    (step,) = bench.spec.fire(bench.group, timer(TimerKind.INITIAL_JOIN))
-    assert step.live.generation_id == 1
+        assert (bench.group is not None) is committed
 
 
 def test_scala_expires_at_once_and_java_with_the_log() -> None:
