@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,11 +74,11 @@ def _security(config: Path | None, targets: Sequence[str]) -> Security:
         raise UsageError(f"--command-config {error}") from error
 
 
-def setting(text: str) -> tuple[str, int]:
-    """A setting of a broker as it is given. Errors: UsageError."""
+def setting(text: str, known: Iterable[str] = DEFAULTS) -> tuple[str, int]:
+    """A setting of a broker as it is given. known: those that there are. Errors: UsageError."""
     key, _, value = text.partition("=")
-    if key not in DEFAULTS or not value.isdigit():
-        raise UsageError(f"cannot read the setting {text!r}; write KEY=NUMBER with KEY {', '.join(DEFAULTS)}")
+    if key not in known or not value.isdigit():
+        raise UsageError(f"cannot read the setting {text!r}; write KEY=NUMBER with KEY {', '.join(known)}")
     return key, int(value)
 
 

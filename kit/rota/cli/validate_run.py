@@ -17,6 +17,7 @@ from rota.cli.nothing_found import Met
 from rota.cli.reporting import EXIT_CODES
 from rota.cli.source_options import what_was_read
 from rota.cli.validate_options import ValidateOptions
+from rota.conformance.targets.target import DEFAULTS
 from rota.explain.moments import shown_in
 from rota.generate.settings import broker_config
 from rota.reading import ReadingError, ReadOptions, Tally, read_by_cluster
@@ -28,7 +29,7 @@ from rota.report.live_line import LiveLine
 from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account
-from rota.validate.settings import JUDGED_BY
+from rota.validate.settings import JUDGED_BY, MAX_REAUTH
 from rota.validate.terms import LIMITS, Terms, looks_every
 from rota.validate.validation import Clusters
 
@@ -68,7 +69,7 @@ class Run:
         """Read, judge, tell, write; the exit code. Errors: UsageError."""
         self.options.checked()
         try_files([path for _, path in self.reports], "name another path in --report")
-        known = dict(map(setting, self.options.settings))
+        known = dict(setting(text, {**DEFAULTS, **JUDGED_BY}) for text in self.options.settings)
         since, until = self.options.times()
         terms = Terms(
             PROFILES[self.options.profile],
@@ -76,6 +77,7 @@ class Run:
             replace(LIMITS, forgives=self.options.forgive),
             fresh=self.options.fresh,
             durable=self.options.durable,
+            reauthenticates=known.get(MAX_REAUTH, 0) > 0,
             looks_every=looks_every(known),
             since=since,
             until=until,

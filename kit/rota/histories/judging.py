@@ -76,8 +76,7 @@ def judge(plan: Plan, bucket: Bucket) -> None:
                 span = plan.spans[cluster]
                 one = _History(plan, span, cluster, group)
                 one.take(rows, for_all.get(cluster, []) if group else [])
-                one.leave(found)
-                judged += bool(group)
+                judged += one.leave(found)
         found.write(folder)
         keep(folder, {"judged": judged, "open": sum(row[-1] for row in found.rows["open"])})
 
@@ -172,11 +171,14 @@ class _History:
             self._account.quarantine("", row[10])
             self._quarantined.append((self._cluster, "", event_of(row[14]).origin, row[13]))
 
-    def leave(self, found: Tables) -> None:
-        """Judge to the end, and add the rows of all tables."""
+    def leave(self, found: Tables) -> bool:
+        """Judge to the end, and add the rows of all tables. Returns whether there is such a group: one that
+        is on a list alone is none."""
         waits = self._history.end(self._ends)
         account, key = self._account, (self._cluster, self._group)
         assert account.events == self._events, f"of {self._events} events of {key} {account.events} are told"
+        if self._group and not account.standings:
+            return False
         rows = found.rows
         first, last = map(tables.micros, self._moments or (None, None))
         if self._group:
@@ -191,6 +193,7 @@ class _History:
         rows["coverage"] += [(*key, rule, state) for rule, state in sorted(account.reached)]
         rows["compared"] += self._compared
         rows["open"].append((*key, self._events, waits))
+        return bool(self._group)
 
 
 def _not_judged(account: Account, key: tuple[str, str]) -> Iterator[Row]:

@@ -11,7 +11,8 @@ from rota.spec.messages import Request
 
 @dataclass(frozen=True)
 class Asked:
-    """A request about a group. weight: whether it counts as an event, or another group's part of it does."""
+    """A request about a group. weight: whether it counts as an event, or another group's part of it does;
+    broker: who is asked, as the source names it."""
 
     number: int
     at: float
@@ -22,6 +23,7 @@ class Asked:
     request: Request
     weight: int
     origin: str
+    broker: str = ""
 
     def sent(self, request: Request | None = None) -> Sent:
         """As the judge has it."""

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rota.generate.player import Message
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
@@ -19,11 +18,12 @@ from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
 from rota.validate.asked import Asked
+from rota.validate.dropped import Connections, Dropped
 from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.routing import FRAMES
-from rota.validate.said import Said, by_difference, in_brief, near_in_brief, said_by
-from rota.validate.settings import assumed_behind
+from rota.validate.said import Recent, by_difference, in_brief, near_in_brief
+from rota.validate.settings import MAX_REAUTH, assumed_behind, untold
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
 from rota.validate.waiting import Beginning, Waiting
@@ -43,10 +43,6 @@ REFUSED = "requests that were refused before a coordinator was asked"
 RESTARTED = "all connections of the group ended at once: the coordinator may have been started anew"
 
 SEVERAL = "frames of several recorders, whose clocks may differ: no order of them explains what was seen"
-
-MOST_MESSAGES = 100
-SHOWN = 30
-"""Messages that are kept of a group, and those that a violation shows."""
 
 AT_ONCE = 2.0
 """Seconds within which connections end that end at once."""
@@ -69,14 +65,14 @@ class Watched:
         self._terms, self._account, self._since = terms, account, since
         self._open: dict[int, Asked] = {}
         self._left_out: dict[int, str] = {}
-        self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
+        self._messages = Recent(group)
         self._waiting = Waiting(terms, since)
         self._assigned = True
         self._until: tuple[type[Request], ...] = ()
         self._stretch: Stretch | None = None
         self._why, self._cause = BEFORE, ""
         self._suspect: _Suspect | None = None
-        self._connections: set[int] = set()
+        self._connections = Connections()
         self._sources: set[str] = set()
         self._ended: deque[float] = deque(maxlen=2)
         self._restarted = self._offsets_deleted = False
@@ -88,19 +84,20 @@ class Watched:
     def asked(self, asked: Asked, body: Body) -> None:
         """A request was sent."""
         self.last = asked.at
-        self._connections.add(asked.connection)
+        self._connections.asked(asked)
         self._sources.add(asked.origin.rpartition("#")[0])
         self._open[asked.number] = asked
         if isinstance(asked.request, self._until):
             self._stop(asked.at)
         self._waiting.asked(asked.request, asked.at)
-        said = Message(asked.at, asked.client, True, asked.api, asked.version, body)
-        self._messages.append((said, asked.origin))
+        self._messages.asked(asked, body)
         self._take(asked.sent(), asked.weight, asked.origin)
 
     def answered(self, number: int, at: float, body: Body, weight: int, origin: str) -> None:
         """A request was answered. Errors: KeyError and the like where the answer has no such body."""
         asked = self._open[number]
+        if (dropped := self._connections.answered(asked)) is not None:
+            self._not_answered(dropped)
         codes = codes_of(body)
         try:
             reply = None if codes & BESIDE else reply_of(asked.request, asked.version, body)
@@ -119,6 +116,15 @@ class Watched:
         else:
             self._read(asked, at, reply, weight, origin)
 
+    def listed(self, asked: Asked, at: float, body: Body, reply: ReplyMessage) -> None:
+        """The group's coordinator has it on a list, and nothing else was said since that was asked for."""
+        if self._stretch is None or asked.at < self._stretch.last or not self._connections.lead_to(asked):
+            return
+        self._messages.answered(asked, at, body, asked.origin)
+        for event in (asked.sent(), Answered(at, asked.number, reply), Broken(at, asked.connection)):
+            self._stretch.take(event, 0, asked.origin)
+        self._see()
+
     def _read(self, asked: Asked, at: float, reply: ReplyMessage, weight: int, origin: str) -> None:
         sent = asked.sent()
         self._waiting.note(sent, at, reply)
@@ -133,18 +139,19 @@ class Watched:
     def _closed(self, asked: Asked, at: float, body: Body, origin: str) -> None:
         self.last = at
         del self._open[asked.number]
-        self._messages.append((Message(at, asked.client, False, asked.api, asked.version, body), origin))
+        self._messages.answered(asked, at, body, origin)
 
-    def ended(self, connection: int, at: float, by: str = "") -> None:
-        """A connection has ended. by: whose doing that is, if it is told."""
+    def ended(self, connection: int, at: float, by: str = "", origin: str = "") -> None:
+        """A connection has ended. by: whose doing that is, if it is told; origin: where that stands."""
         if connection not in self._connections:
             return
-        self._connections.discard(connection)
+        waiting = [one for one in self._open.values() if one.connection == connection]
+        self._connections.ended(connection, at, origin, waiting if by == BROKER else [])
         self._ended.append(at)
         at_once = len(self._ended) == 2 and at - self._ended[0] <= AT_ONCE
-        self._messages.append((Message(at, "", False, "", connection, {}), ""))
-        for number in [one.number for one in self._open.values() if one.connection == connection]:
-            del self._open[number]
+        self._messages.ended(connection, at)
+        for one in waiting:
+            del self._open[one.number]
         self._take(Broken(at, connection), 0, "")
         if not self._connections and (by == BROKER or (not by and at_once)):
             self._restarted |= self._stretch is None or not self._stretch.may_be_gone(at)
@@ -157,6 +164,7 @@ class Watched:
         """Frames are missing. connection: where, None: everywhere."""
         if connection is not None and connection not in self._connections:
             return
+        self._connections.missed()
         if self._stretch is not None:
             self._lose(cause)
         self._drop_kept()
@@ -185,7 +193,7 @@ class Watched:
 
     def size(self) -> int:
         """How many things are kept of the group."""
-        own = len(self._open) + len(self._left_out) + len(self._messages) + len(self._connections)
+        own = len(self._open) + len(self._left_out) + len(self._messages) + self._connections.size()
         own += self._waiting.size()
         return own if self._stretch is None else own + self._stretch.judge.size() + len(self._stretch.known)
 
@@ -277,10 +285,8 @@ class Watched:
             self._lose(DELETED)
         elif len(self._sources) > 1:
             self._lose(SEVERAL)
-        elif names := assumed_behind(
-            rule_of(found), self._stretch.judge.run.before_last, self._terms.assumed
-        ):
-            self._lose(f"it rests on {names}, which nobody gave: say with --set what the broker runs with")
+        elif names := assumed_behind(rule_of(found), self._stretch.states, self._terms.assumed):
+            self._lose(untold(names))
         else:
             self._violated(self._stretch, found)
 
@@ -341,18 +347,25 @@ class Watched:
     def odd(self, told: str, at: float, weight: int, lines: tuple[str, ...]) -> None:
         """An answer has come that no rule can give."""
         self._account.judge(self.group, weight)
-        said = self._said(at, lines)
+        said = self._messages.said(at, lines)
         self._account.violate(Violation(self.group, WIRE, told, lines[-1], lines, said=said, at=at))
         if self._stretch is not None:
             self._abandon(AFTER)
         self._why, self._cause = AFTER, ""
         self._drop_kept()
 
+    def _not_answered(self, dropped: Dropped) -> None:
+        """A request is not answered, and the broker has ended its connection for it."""
+        if MAX_REAUTH in self._terms.assumed:
+            self._account.give_up(self.group, f"{dropped.told}; {untold(MAX_REAUTH)}", 0)
+        elif not self._terms.reauthenticates:
+            self.odd(dropped.told, dropped.at, 0, (dropped.asked.origin, dropped.origin))
+
     def _violated(self, stretch: Stretch, found: Judgement) -> None:
         event = found.at
         at = self.last if event is None else event.at
         lines = tuple(stretch.origins.get(getattr(event, "number", -1), ()))
-        recent = tuple(origin for message, origin in self._messages if origin and message.at <= at)
+        recent = self._messages.origins(at)
         violation = Violation(
             self.group,
             rule_of(found),
@@ -360,8 +373,8 @@ class Watched:
             (lines or recent or ("",))[-1],
             tuple(dict.fromkeys((*lines[:1], *recent[-6:], *lines))),
             nearest=tuple(map(near_in_brief, by_difference(found.nearest))),
-            states=len(stretch.judge.run.before_last),
-            said=self._said(at, lines),
+            states=len(stretch.states),
+            said=self._messages.said(at, lines),
             at=at,
             **in_brief(found, stretch.judge.run.about),
         )
@@ -383,8 +396,3 @@ class Watched:
             self._account.pardon(UNSEEN, FRAMES, suspect.weight, self.group)
         elif suspect is not None:
             self._account.violate(suspect.violation)
-
-    def _said(self, at: float, about: tuple[str, ...]) -> Said:
-        """What was said until then. about: where that stands which the violation is about."""
-        messages = [one for one in self._messages if one[0].at <= at]
-        return said_by(messages[-SHOWN:], self.group, about)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from rota.generate.replies import NotInTheSpec, reply_of
 from rota.history import Event, Kind
 from rota.record.dialogue import ended_by
+from rota.spec.admin_messages import ListGroupsRequest
 from rota.validate.account import Account
 from rota.validate.asked import Asked
 from rota.validate.frames import answer_for, values_of
 from rota.validate.groups import Watched
 from rota.validate.rosters import Roster, stored
-from rota.validate.routing import MALFORMED, UNREADABLE, Part, Router, Told, request_about
+from rota.validate.routing import LIST, MALFORMED, UNREADABLE, Part, Router, Told, request_about
 from rota.validate.terms import Terms
 
 MOST_GROUPS = 10_000
@@ -35,11 +37,13 @@ class Frames:
         elif told.part is Part.ANSWERED_AGAIN:
             whose = f"{event.data['text']} of {event.client or told.connection}"
             self.watched.odd(f"{whose} is answered again", now, told.weight, (event.origin,))
+        elif told.part is Part.LISTED:
+            self._listed(told, event, now)
         elif told.part is Part.ENDED:
             self._open.pop(told.connection, None)
             number = self._connections.pop(told.connection, None)
             if number is not None:
-                self.watched.ended(number, now, ended_by(event.reason))
+                self.watched.ended(number, now, ended_by(event.reason), event.origin)
         else:
             try:
                 (self._asked if told.part is Part.ASKED else self._answered)(told, event, now)
@@ -71,8 +75,32 @@ class Frames:
             request,
             told.weight,
             event.origin,
+            str(event.data.get("broker", "")),
         )
         self.watched.asked(asked, values_of(event.data["fields"]))
+
+    def _listed(self, told: Told, event: Event, now: float) -> None:
+        """A list has the group: as if it had been asked for alone, without filters, on a connection of its
+        own. What is not on the list may be hidden from who asks."""
+        asked = Asked(
+            self._next_request,
+            float(told.cause),
+            self._next_connection,
+            event.client or f"connection {event.data['connection']}",
+            LIST,
+            event.data["version"],
+            ListGroupsRequest(self.watched.group),
+            0,
+            event.origin,
+            str(event.data.get("broker", "")),
+        )
+        self._next_request, self._next_connection = self._next_request + 1, self._next_connection + 1
+        body = event.data["fields"]
+        try:
+            reply = reply_of(asked.request, asked.version, body)
+        except (NotInTheSpec, *MALFORMED):
+            return
+        self.watched.listed(asked, now, body, reply)
 
     def _answered(self, told: Told, event: Event, now: float) -> None:
         number, api, version = self._open[told.connection].pop(told.number)

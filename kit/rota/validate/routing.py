@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -20,6 +20,9 @@ FRAMES = "frames"
 MOST_WAITING = 1_000
 """Requests of a connection that wait for an answer; of more the oldest is given up."""
 
+MOST_LISTED = 100
+"""Groups of which an answer to ListGroups is judged; what tells of more is for people."""
+
 NO_GROUP = "requests that change no group: FindCoordinator, ListGroups, Metadata, ApiVersions"
 OTHERS = "groups of other protocols, and requests that are not of groups"
 TRANSACTIONS = "commits of transactions"
@@ -31,7 +34,9 @@ UNREADABLE = "a frame could not be read"
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What reading a frame raises that is none."""
 
-_ABOUT_NONE = ("FindCoordinator", "ListGroups", "Metadata", "ApiVersions")
+LIST, CLASSIC = "ListGroups", "classic"
+
+_ABOUT_NONE = ("FindCoordinator", LIST, "Metadata", "ApiVersions")
 _MARKS = (Kind.OPENED, Kind.CLOSED, Kind.GAP)
 
 
@@ -41,6 +46,8 @@ class Part(StrEnum):
     ASKED = "asked"
     ANSWERED = "answered"
     ANSWERED_AGAIN = "answered-again"
+    LISTED = "listed"
+    """An answer to ListGroups has it."""
     ENDED = "ended"
     LOST = "lost"
     BESIDE = "beside"
@@ -55,7 +62,8 @@ class Told:
 
     group: "" for all there are; weight: whether it counts as an event of this group, or as another one's;
     connection: its name; number: of the request on its connection; request: in the spec's words, None: it is
-    to be read again; cause: why frames are missing.
+    to be read again; cause: why frames are missing; of a list the time (seconds since 1970) at which it was
+    asked for.
     """
 
     part: Part
@@ -69,11 +77,13 @@ class Told:
 
 @dataclass
 class _Connection:
-    """groups: asked about on it; waiting: correlation → number, groups, and why it is not judged."""
+    """groups: asked about on it; waiting: correlation → number, groups, and why it is not judged; lists: when
+    lists were asked for, by correlation."""
 
     next: int = 0
     groups: dict[str, None] = field(default_factory=dict)
     waiting: OrderedDict[int, tuple[int, tuple[str, ...], str]] = field(default_factory=OrderedDict)
+    lists: dict[int, float] = field(default_factory=dict)
 
 
 class Router:
@@ -93,7 +103,7 @@ class Router:
             return []
         try:
             if event.kind is Kind.REQUEST:
-                return self._request(event)
+                return self._request(event, now)
             if event.kind is Kind.RESPONSE:
                 return self._response(event)
         except MALFORMED:
@@ -103,9 +113,11 @@ class Router:
 
     def size(self) -> int:
         """How many things are kept."""
-        return sum(1 + len(one.waiting) + len(one.groups) for one in self._connections.values())
+        return sum(
+            1 + len(one.waiting) + len(one.groups) + len(one.lists) for one in self._connections.values()
+        )
 
-    def _request(self, event: Event) -> list[Told]:
+    def _request(self, event: Event, now: float) -> list[Told]:
         api, version, correlation = (event.data[key] for key in ("api", "version", "correlation"))
         what = _not_judged(api)
         connection = self._connections.setdefault(connection_of(event), _Connection())
@@ -116,8 +128,10 @@ class Router:
         connection.waiting[correlation] = number, tuple(wanted), what
         connection.next = number + 1
         connection.groups |= dict.fromkeys(wanted)
+        if api == LIST:
+            connection.lists[correlation] = now
         if len(connection.waiting) > MOST_WAITING:
-            connection.waiting.popitem(last=False)
+            connection.lists.pop(connection.waiting.popitem(last=False)[0], None)
         if what:
             self._account.leave(what, FRAMES, 1)
         return [
@@ -127,17 +141,30 @@ class Router:
 
     def _response(self, event: Event) -> list[Told]:
         name = connection_of(event)
-        waiting = self._connections.get(name, _Connection()).waiting
-        known = waiting.pop(event.data["correlation"], None)
+        connection = self._connections.get(name, _Connection())
+        known = connection.waiting.pop(event.data["correlation"], None)
+        asked_at = connection.lists.pop(event.data["correlation"], None)
         if known is None:
             self._account.leave(UNASKED, FRAMES, 1)
             return []
         number, groups, what = known
+        listed = [] if asked_at is None else [*self._listed(event, asked_at)]
         if what:
             self._account.leave(what, FRAMES, 1)
-        return [
+        return listed or [
             Told(Part.ANSWERED, group, int(place == 0), name, number) for place, group in enumerate(groups)
         ]
+
+    def _listed(self, event: Event, asked_at: float) -> Iterator[Told]:
+        """The groups that an answer to ListGroups has, unless there are many."""
+        fields = event.data["fields"]
+        is_whole = not fields.get("error_code") and len(fields["groups"]) <= MOST_LISTED
+        for one in fields["groups"] if is_whole else ():
+            is_classic = str(one.get("group_type") or CLASSIC).lower() == CLASSIC
+            if is_classic and self._terms.group in ("", one["group_id"]):
+                yield Told(
+                    Part.LISTED, one["group_id"], connection=connection_of(event), cause=repr(asked_at)
+                )
 
     def _mark(self, event: Event) -> list[Told]:
         """What is no request and no answer: its weight is with the source."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rota.conformance.dialogues.transcript import Line, render
 from rota.generate.player import Message
+from rota.generate.requests import Body
 from rota.generate.told import SILENCE, lines_of
 from rota.kernel.structs import Frozen
 from rota.linearise import Answered, Judgement
 from rota.linearise.ids import MARK
 from rota.linearise.judgement import ALONE, Nearest
 from rota.linearise.words import in_words
+from rota.validate.asked import Asked
+
+MOST_MESSAGES = 100
+SHOWN = 30
+"""Messages that are kept of a group, and those that a violation shows."""
 
 MOST_BYTES = 40
 """Of a value, that are shown."""
@@ -34,6 +41,40 @@ class Said:
     def text(self) -> tuple[str, ...]:
         """The dialogue as people read it, a line each."""
         return tuple(render(self.lines, self.names))
+
+
+class Recent:
+    """What was said last in a group. Parameters: group."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def asked(self, asked: Asked, body: Body) -> None:
+        """A request was sent."""
+        said = Message(asked.at, asked.client, True, asked.api, asked.version, body)
+        self._messages.append((said, asked.origin))
+
+    def answered(self, asked: Asked, at: float, body: Body, origin: str) -> None:
+        """A request was answered. origin: where that stands."""
+        said = Message(at, asked.client, False, asked.api, asked.version, body)
+        self._messages.append((said, origin))
+
+    def ended(self, connection: int, at: float) -> None:
+        """A connection has ended."""
+        self._messages.append((Message(at, "", False, "", connection, {}), ""))
+
+    def origins(self, at: float) -> tuple[str, ...]:
+        """Where that stands which was said until then."""
+        return tuple(origin for message, origin in self._messages if origin and message.at <= at)
+
+    def said(self, at: float, about: Collection[str]) -> Said:
+        """What was said until then. about: where that stands which a violation is about."""
+        messages = [one for one in self._messages if one[0].at <= at]
+        return said_by(messages[-SHOWN:], self._group, about)
 
 
 def said_by(messages: Iterable[tuple[Message, str]], group: str, about: Collection[str]) -> Said:

@@ -14,7 +14,13 @@ from rota.conformance.dialogues.broker_settings import (
 from rota.conformance.targets.target import DEFAULTS
 from rota.linearise.states import State
 
-JUDGED_BY = {name: value for name, value in DEFAULTS.items() if not name.startswith("group.consumer.")}
+MAX_REAUTH = "connections.max.reauth.ms"
+"""Where it is not 0 a broker ends the connections of clients that do not authenticate again (KIP-368)."""
+
+JUDGED_BY = {
+    **{name: value for name, value in DEFAULTS.items() if not name.startswith("group.consumer.")},
+    MAX_REAUTH: 0,
+}
 """Settings by which answers are judged, and Kafka's defaults. None is of the consumer protocol's groups."""
 
 OF_RULES = {
@@ -23,6 +29,11 @@ OF_RULES = {
     "offsets.metadata-too-large": (MAX_METADATA,),
 }
 """Slug of a rule → the settings by which it decides."""
+
+
+def untold(names: str) -> str:
+    """Why what rests on settings is undecided that nobody gave."""
+    return f"it rests on {names}, which nobody gave: say with --set what the broker runs with"
 
 
 def assumed_behind(rule: str, states: Iterable[State], assumed: Collection[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from rota.linearise import (
@@ -52,7 +52,7 @@ class Stretch:
     Parameters: terms; states, to begin with; parked, the requests that wait in them; offsets_known: whether
     what was committed is. Attributes: found, what ended the stretch, if anything has; judged: how many events
     were judged since it was last asked for; doubtful: those that were given to the judge and not judged yet;
-    known: ids that members are known by.
+    known: ids that members are known by; last: when the last event was.
     """
 
     def __init__(
@@ -79,13 +79,17 @@ class Stretch:
         self.origins: OrderedDict[int, list[str]] = OrderedDict()
         if states := tuple(states):
             self.judge.resume(states, parked)
-        self._states = states
         self._queue: deque[_Held] = deque()
         self._unanswered: dict[int, _Held] = {}
         self._gone: float | None = None
         self._flushed = float("-inf")
-        self._last = float("-inf")
+        self.last = float("-inf")
         self._note_ids()
+
+    @property
+    def states(self) -> Collection[State]:
+        """In which the coordinator may have been before the last event."""
+        return self.judge.run.before_last
 
     @property
     def queued(self) -> int:
@@ -147,7 +151,7 @@ class Stretch:
             self._queue.append(_Held(Restarted(at, self._gone, self._gone, sure=False), 0))
             self._gone = None
         self._queue.append(held)
-        self._last = max(self._last, at)
+        self.last = max(self.last, at)
         if len(self._queue) >= EVERY or at - self._flushed >= OR_AFTER:
             self.look(at)
 
@@ -161,6 +165,8 @@ class Stretch:
             while self._queue and (everything or not self._waits(self._queue[0], now)):
                 held = self._queue.popleft()
                 self.doubtful += held.weight
+                if isinstance(held.event, Broken):  # what was due there by now will never be
+                    self.judge.see(Quiet(held.event.at))
                 self.judge.see(held.event)
             self.judge.see(Quiet(self._queue[0].event.at if self._queue else now))
         except HistoryError as error:
@@ -178,7 +184,7 @@ class Stretch:
 
     def end(self, now: float) -> None:
         """Nothing more comes."""
-        self.look(max(now, self._last), everything=True)
+        self.look(max(now, self.last), everything=True)
 
     def reached(self) -> frozenset[tuple[str, str]]:
         """Which rules were used in which state, where the stretch ends well."""

@@ -30,7 +30,8 @@ class Terms:
     the recorder's own; fresh: whether the groups did not exist before the first event; looks: whether the
     coordinator may look for what has expired, as Kafka does every ten minutes; looks_every: seconds between
     two such looks, where that is known; durable: whether the log loses nothing, and a coordinator that is
-    started anew is set as before; since, until: what is before or after these seconds is passed over, and
+    started anew is set as before; reauthenticates: whether the broker ends connections of clients that do
+    not authenticate again; since, until: what is before or after these seconds is passed over, and
     with `until` all ends; assumed: the broker's settings that nobody gave, by name.
     """
 
@@ -42,6 +43,7 @@ class Terms:
     looks: bool = True
     looks_every: float | None = None
     durable: bool = False
+    reauthenticates: bool = False
     since: float | None = None
     until: float | None = None
     group: str = ""
