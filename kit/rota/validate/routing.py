@@ -160,11 +160,9 @@ class Router:
         fields = event.data["fields"]
         is_whole = not fields.get("error_code") and len(fields["groups"]) <= MOST_LISTED
         for one in fields["groups"] if is_whole else ():
-            is_classic = str(one.get("group_type") or CLASSIC).lower() == CLASSIC
-            if is_classic and self._terms.group in ("", one["group_id"]):
-                yield Told(
-                    Part.LISTED, one["group_id"], connection=connection_of(event), cause=repr(asked_at)
-                )
+            group, kind = one["group_id"], one.get("group_type") or CLASSIC
+            if group and kind.lower() == CLASSIC and self._terms.group in ("", group):
+                yield Told(Part.LISTED, group, connection=connection_of(event), cause=repr(asked_at))
 
     def _mark(self, event: Event) -> list[Told]:
         """What is no request and no answer: its weight is with the source."""
