@@ -18,6 +18,7 @@ from rota.history import Kind
 from rota.linearise import Restarted
 from rota.mutants.core import core_bugs
 from rota.spec import PROFILES
+from rota.validate.settings import JUDGED_BY
 from rota.validate.terms import Terms, looks_every
 
 MOST_UNDECIDED = 0.01
@@ -93,10 +94,32 @@ def test_what_a_log_did_not_lose_is_a_violation_only_if_nothing_is_lost(caplog):
     assert judged(frames_of(sound), terms_of(ground)).verdict == "holds"
 
 
-@pytest.mark.parametrize("plan", [0, 14])
+@pytest.mark.parametrize("plan", [0, 6, 14])
 def test_sound_walks_that_are_judged_from_the_middle_are_no_violation(plan):
-    """An Empty group goes whose offsets were deleted; a static member joins again by its member id alone."""
+    """An Empty group goes whose offsets were deleted; the coordinator is started anew with another
+    group.max.size; a static member joins again by its member id alone."""
     ground = grounds(1, "kafka-4.x")
     played = trial(ground.plan(plan), ground.settings, ground.profile).played
     terms = replace(terms_of(ground), fresh=False, durable=False)
     assert not judged(frames_of(played), terms).found
+
+
+def with_nothing_given(plan):
+    """What is said of a sound walk by Kafka's defaults, which its broker does not run with."""
+    ground = grounds(1, "kafka-4.x")
+    played = trial(ground.plan(plan), ground.settings, ground.profile).played
+    terms = Terms(PROFILES[ground.profile], fresh=True, assumed=frozenset(JUDGED_BY))
+    return judged(frames_of(played), terms)
+
+
+@pytest.mark.parametrize("plan", [1, 5, 6])
+def test_sound_walks_are_no_violation_where_no_setting_is_given(plan):
+    """A JoinGroup that waits is as well one that is not refused for its session."""
+    account = with_nothing_given(plan)
+    assert not account.found, account.violations
+    assert any("nobody gave" in cause for _, cause in account.undecided)
+
+
+@pytest.mark.long
+def test_many_sound_walks_are_no_violation_where_no_setting_is_given():
+    assert [plan for plan in range(100) if with_nothing_given(plan).found] == []

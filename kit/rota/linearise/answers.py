@@ -50,19 +50,19 @@ class AnyAnswer(ReplyMessage):
 
     def agrees(self, seen: Any) -> bool:
         """Whether an answer that was seen may be it."""
-        return not self.errors or any(one in self.errors for one in _errors_in(seen))
+        return not self.errors or any(one in self.errors for one in errors_in(seen))
 
 
-def _errors_in(value: Any) -> Iterator[ErrorCode]:
+def errors_in(value: Any) -> Iterator[ErrorCode]:
     """Every error that stands somewhere in an answer."""
     if isinstance(value, ErrorCode):
         yield value
     elif isinstance(value, Frozen):
         for part in parts_of(value):
-            yield from _errors_in(part)
+            yield from errors_in(part)
     elif isinstance(value, tuple):
         for part in value:
-            yield from _errors_in(part)
+            yield from errors_in(part)
 
 
 def comparable(reply: ReplyMessage, version: int) -> ReplyMessage:

@@ -23,7 +23,7 @@ from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, w
 from rota.validate.rosters import Roster
 from rota.validate.routing import FRAMES
 from rota.validate.said import Recent, by_difference, in_brief, near_in_brief
-from rota.validate.settings import MAX_REAUTH, assumed_behind, untold
+from rota.validate.settings import MAX_REAUTH, behind, untold
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
 from rota.validate.waiting import Beginning, Waiting
@@ -75,7 +75,7 @@ class Watched:
         self._connections = Connections()
         self._sources: set[str] = set()
         self._ended: deque[float] = deque(maxlen=2)
-        self._restarted = self._offsets_deleted = False
+        self._restarted = self._changed = self._offsets_deleted = False
         self.last = since
         if terms.fresh:
             self._waiting.drop()
@@ -154,6 +154,7 @@ class Watched:
             del self._open[one.number]
         self._take(Broken(at, connection), 0, "")
         if not self._connections and (by == BROKER or (not by and at_once)):
+            self._changed = True
             self._restarted |= self._stretch is None or not self._stretch.may_be_gone(at)
 
     def told(self, roster: Roster | None, at: float) -> None:
@@ -285,8 +286,8 @@ class Watched:
             self._lose(DELETED)
         elif len(self._sources) > 1:
             self._lose(SEVERAL)
-        elif names := assumed_behind(rule_of(found), self._stretch.states, self._terms.assumed):
-            self._lose(untold(names))
+        elif why := behind(found, self._stretch.states, self._open.values(), self._terms, self._changed):
+            self._lose(why)
         else:
             self._violated(self._stretch, found)
 
