@@ -12,7 +12,7 @@ otherwise though nothing in their dialogues asks for its rule. Without a BUG it 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +26,6 @@ from harness.seen_bugs import Seen, profile_for, write
 from rota.conformance.dialogues.script import Case, Level
 from rota.conformance.results import DEVIATION_VERDICT, Verdict
 from rota.mutants.core import CoreBug, core_bugs, planted
-from rota.oracle.report import Divergence
 
 SEEN = (*DEVIATION_VERDICT.values(), Verdict.DIED)
 VIOLATIONS = (Verdict.FAIL, Verdict.DIED)
@@ -59,10 +58,17 @@ class Bite:
 class Recordings:
     """The cases of a profile, all of which its server passes, with what they made it do."""
 
-    def __init__(self, profile: str, cases: Sequence[Case], lives: Mapping[str, Sequence[Life]]) -> None:
+    def __init__(
+        self,
+        profile: str,
+        cases: Sequence[Case],
+        lives: Mapping[str, Sequence[Life]],
+        explain: Callable[[Sequence[Life]], RulesRun] = rules_run,
+    ) -> None:
         self.profile = profile
         self.cases = cases
         self._lives = lives
+        self._explain = explain
 
     @classmethod
     def made(cls, profile: str) -> Recordings:
@@ -79,7 +85,13 @@ class Recordings:
     @cached_property
     def rules(self) -> Mapping[str, RulesRun]:
         """Case id → the rules that its dialogue runs. Errors: AssertionError where none explain it."""
-        return {id: _explained(id, lives) for id, lives in self._lives.items()}
+        return {id: self._explained(id, lives) for id, lives in self._lives.items()}
+
+    def _explained(self, id: str, lives: Sequence[Life]) -> RulesRun:
+        try:
+            return self._explain(lives)
+        except AssertionError as found:
+            raise AssertionError(f"{id}: the spec does not explain what the server did: {found}") from found
 
     def touched(self, bug: CoreBug, cases: Iterable[Case]) -> dict[str, Difference]:
         """Those of the cases, by id, in which a coordinator with the bug does something else, and where."""
@@ -100,13 +112,6 @@ class Recordings:
                 case = min(verdicts, key=lambda id: (verdicts[id] not in VIOLATIONS, len(id), id))
                 return Seen(bug.name, case, verdicts[case].value, near)
         return None
-
-
-def _explained(id: str, lives: Sequence[Life]) -> RulesRun:
-    try:
-        return rules_run(lives)
-    except Divergence as found:
-        raise AssertionError(f"{id}: the spec does not explain what the server did: {found}") from found
 
 
 def nearest(rule: str, cases: Sequence[Case]) -> Iterator[tuple[str, list[Case]]]:

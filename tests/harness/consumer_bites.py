@@ -94,9 +94,8 @@ A bug that is [planted in the coordinator's consumer protocol](planted-consumer-
 server, too. The table says which case of `rota conform` sees it there, as Kafka to the letter, and the how
 manyth walk of a run of a minute (`rota conform --generate --protocol consumer`) finds it, by seed, in virtual
 time; with seed 1 every bug was looked for. A *violation* breaks what clients depend on, the others are
-deviations. Every case about the consumer protocol but one fails on one of these bugs, or on
-one of those that were planted for the cases alone
-(`tests/conformance/consumer_bites.toml` says on which).
+deviations. Every case about the consumer protocol fails on one of these bugs, or on one of
+those that were planted for the cases alone (`tests/conformance/consumer_bites.toml` says on which).
 
 This page is written by `python tests/harness/consumer_bites.py`; `make hunt-consumer-walks` looks for the
 bugs by walks.

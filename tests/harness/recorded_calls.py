@@ -13,14 +13,18 @@ from functools import partial
 from inspect import signature
 from itertools import chain, count
 from typing import Any, cast
+from uuid import UUID
 
 from rota.coordinator import Choices, CoordinatorConfig, Effects, GroupCoordinator
 from rota.server.groups import FirstByName
+from rota.server.topics import Topics as ServedTopics
 
 TOKEN_AT: Mapping[str, int | None] = {
     "join_group": 4,
     "sync_group": 2,
     "heartbeat": 2,
+    "consumer_group_heartbeat": 4,
+    "consumer_group_describe": 2,
     "leave_group": 2,
     "offset_commit": 2,
     "txn_offset_commit": 2,
@@ -35,11 +39,29 @@ TOKEN_AT: Mapping[str, int | None] = {
     "appended": None,
     "load": None,
     "unload": None,
+    "topic_gone": None,
 }
 """Methods of the coordinator that are recorded → the place of the token among their arguments.
 
 Who ends a transaction that was open in the log gives none.
 """
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The topics that a coordinator sees, as of `TopicImage`: id and number of partitions by name."""
+
+    version: int = 0
+    known: Mapping[str, tuple[UUID, int]] = field(default_factory=dict)
+
+    def id_of(self, name: str) -> UUID | None:
+        return self.known[name][0] if name in self.known else None
+
+    def name_of(self, topic_id: UUID) -> str | None:
+        return next((name for name, (one, _) in self.known.items() if one == topic_id), None)
+
+    def partition_count(self, name: str) -> int:
+        return self.known[name][1] if name in self.known else 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +73,7 @@ class Call:
     now_ms: int
     ids: tuple[str, ...]
     effects: Effects
+    topics: Topics = Topics()
 
 
 @dataclass
@@ -95,7 +118,21 @@ class Recorder:
         self._life = Life(config)
         self._tokens: dict[Hashable, Any] = {}
         self._numbers = count(1)
+        self._seen = Topics()
+        self._of_server: ServedTopics | None = None
         lives.append(self._life)
+
+    def see_topics(self, topics: ServedTopics) -> None:
+        """These are noted with each step: as they are then."""
+        self._of_server = topics
+        self._core.see_topics(topics)
+
+    def _topics(self) -> Topics:
+        served = self._of_server
+        if served is not None and served.version != self._seen.version:
+            known = {one.name: (one.topic_id, len(one.partitions)) for one in served.all()}
+            self._seen = Topics(served.version, known)
+        return self._seen
 
     def __getattr__(self, name: str) -> Any:
         return partial(self._call, name) if name in TOKEN_AT else getattr(self._core, name)
@@ -110,7 +147,14 @@ class Recorder:
         self._choices.begin()
         effects = cast(Effects, getattr(self._core, method)(*given))
         self._life.calls.append(
-            Call(method, tuple(given), self._choices.time, tuple(self._choices.ids), effects)
+            Call(
+                method,
+                tuple(given),
+                self._choices.time,
+                tuple(self._choices.ids),
+                effects,
+                self._topics(),
+            )
         )
         return effects._replace(
             replies=tuple((self._tokens[number], reply) for number, reply in effects.replies),
@@ -172,6 +216,7 @@ def _difference(life: Life) -> Difference | None:
     core = GroupCoordinator(life.config, choices)
     for call in life.calls:
         choices.begin(call)
+        core.see_topics(call.topics)
         try:
             effects: Effects = getattr(core, call.method)(*call.inputs)
         except Exception:  # whatever a bug makes of it, a sound coordinator did not raise

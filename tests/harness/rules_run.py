@@ -46,7 +46,8 @@ def _followed(lives: Sequence[Life]) -> OffsetsShadow:
         for call in life.calls:
             choices.begin(call)
             time[0] = call.now_ms
-            if not (call.method == "load" or (call.method == "unload" and number + 1 < len(lives))):
+            not_its = call.method in ("load", "topic_gone")
+            if not (not_its or (call.method == "unload" and number + 1 < len(lives))):
                 _step(shadow, call, number, time, groups)
     return shadow
 

@@ -268,7 +268,8 @@ def made_anew(d: Dialogue) -> None:
     level=Level.MUST,
 )
 def own_alone(d: Dialogue) -> None:
-    one, other = topic(d, 2), topic(d, 3)
+    # So unequal that a target of both topics for both members would take something from somebody.
+    one, other = topic(d, 4), topic(d, 1)
     a, b = joined(d, "a", one), joined(d, "b", other)
     until(d, b, "b has its topic", lambda _: b.held == other.places)
     until(d, a, "a has its topic", lambda _: a.held == one.places)
