@@ -5,8 +5,9 @@ that is over (when, its processor time, its last line), and what failed at the e
 pages in a browser, too; `--reports OUT` prints the names of the JUnit files.
 
 Parts that wait, for sockets and for brokers, have timeouts: three of them run at a time, and go first where
-processors are few. Beside them run those that compute, the dearest first: so all end at about one time. When
-all are over, a few tests that failed beside the others are run once more, alone (`alone`).
+processors are few; if one of them were left for the end, nothing else would fill these. Beside them run those
+that compute, the dearest first: so all end at about one time. When all are over, a few tests that failed
+beside the others are run once more, alone (`alone`).
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class Types(Part):
 
 PARTS = (
     Part("conformance", ("conformance",), waits=True),
+    Part("server", ("coordinator", "generate", "server"), waits=True),
     Part("others", waits=True),
     Part("kafka", ("beside_kafka", "clients"), waits=True),
     Part("cli", ("cli",)),
@@ -150,7 +152,7 @@ def _behind(leader: int) -> None:
 def following(left: Sequence[Part], running: Sequence[Running]) -> Part:
     """The part that is next: one that waits, unless enough of them run."""
     enough = sum(one.part.waits for one in running) >= WAITING
-    return next((one for one in left if not (enough and one.waits)), left[0])
+    return next((one for one in left if one.waits is not enough), left[0])
 
 
 def reports(parts: Sequence[Part], out: Path) -> list[Path]:

@@ -36,6 +36,7 @@ def test_of_those_that_wait_three_run_at_a_time() -> None:
         running.append(parts.Running(part, Mock(), Path()))
         order.append(part)
     assert [part.waits for part in order[:4]] == [True, True, True, False]
+    assert not any(part.waits for part in order[-5:]), "who waits alone leaves a processor idle"
     assert set(order) == {*parts.PARTS, parts.PAGES}
 
 

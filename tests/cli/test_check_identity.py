@@ -216,10 +216,10 @@ def test_an_identity_that_forgets_a_module_is_noticed(
         return out
 
     assert len(codes()) == 2
-    only = lambda place: ((place if place.is_file() else place / "__init__.py"),)  # noqa: E731
+    only = lambda place: (str(place if place.is_file() else place / "__init__.py"),)  # noqa: E731
     monkeypatch.setattr(sources_module, "_files", only)
     assert len(codes()) == 2, "they are followed, though nothing else of the folder counts"
-    monkeypatch.setattr(sources_module, "_needed", lambda module, path: ())
+    monkeypatch.setattr(sources_module, "_needed", lambda module, path: frozenset())
     assert len(codes()) == 1
 
 

@@ -12,7 +12,10 @@ SAMPLE = 15
 @pytest.mark.parametrize("name", SERVED)
 def test_no_extreme_harms_anybody(name):
     """Beside others, which share caches and execution units, the same takes twice the time."""
-    assert [*judged(name, SERVED[name], SAMPLE, seed=1, stretch=3 * STRETCH * max(1, pace()))] == []
+    found = [*judged(name, SERVED[name], SAMPLE, seed=1, stretch=3 * STRETCH)]
+    if found and (slower := pace()) > 1:
+        found = [*judged(name, SERVED[name], SAMPLE, seed=1, stretch=3 * STRETCH * slower)]
+    assert found == []
 
 
 def test_planted_bug_a_handler_that_trusts_its_client(monkeypatch):

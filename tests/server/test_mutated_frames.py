@@ -52,8 +52,13 @@ def test_planted_bug_a_frame_that_holds_the_loop(monkeypatch):
     assert any("held the loop for" in fault for fault in wrong(run_segment(7)))
 
 
-def test_planted_bug_a_frame_that_costs_much(monkeypatch):
+@pytest.mark.parametrize("given_back", [0, 2 * LARGE], ids=["alone", "in a process that had more"])
+def test_planted_bug_a_frame_that_costs_much(monkeypatch, given_back):
+    """Also where what others have left is given back while frames are sent."""
+    left = [bytearray(given_back)]
+
     def large(self, body, context):
+        left.clear()
         assert len(b"x" * LARGE) == LARGE
         context.reply({"error_code": 25})
 

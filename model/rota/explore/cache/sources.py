@@ -116,11 +116,11 @@ def _itself(part: Any) -> Any:
 
 def sources(roots: Iterable[str], locate: Locate = installed) -> Sources:
     """What modules are made of, with all that they need. Errors: Unknowable."""
-    wanted = frozenset(roots)
+    wanted, finder = frozenset(roots), _Finder(locate)
     for module in sorted(wanted):
-        if _file_of(module, locate) is None:
+        if finder.file_of(module) is None:
             raise Unknowable(f"module {module} is in no file")
-    followed = _followed(wanted, locate)
+    followed = _followed(wanted, finder)
     named = {unit_of(module) for module in wanted}
     hashed, newest = blake2b(digest_size=16), 0.0
     for unit in sorted({unit_of(module) for module in followed}):
@@ -134,24 +134,65 @@ def sources(roots: Iterable[str], locate: Locate = installed) -> Sources:
     return Sources(tuple(sorted(followed)), hashed.hexdigest(), newest)
 
 
-def _followed(roots: frozenset[str], locate: Locate) -> dict[str, Path]:
+class _Finder:
+    """Finds the files of modules; looks once into each folder, and once for each name."""
+
+    def __init__(self, locate: Locate) -> None:
+        self._place = cache(locate)
+        self._archive = cache(_archive)
+        self._names = cache(_names)
+        self.module = cache(self._module)
+
+    def file_of(self, module: str) -> Path | None:
+        """The file of a module, None where there is no such module."""
+        unit = unit_of(module)
+        place = self._place(unit)
+        if place is None:
+            return None
+        rest = module.removeprefix(unit).strip(".").replace(".", os.sep)
+        path = os.path.join(place, rest) if rest else str(place)
+        if self._archive(place) is not None:
+            return Path(f"{path}.py" if rest else os.path.join(path, "__init__.py"))
+        candidates = [os.path.join(path, "__init__.py"), path]
+        if rest:  # mostly what is named is in a module and no file
+            folder, _, name = path.rpartition(os.sep)
+            there = self._names(folder)
+            candidates = [f"{path}.py"] * (f"{name}.py" in there) + candidates * (name in there)
+        return next((Path(one) for one in candidates if os.path.isfile(one)), None)
+
+    def _module(self, name: str) -> tuple[str, Path | None]:
+        """The module that a name is of, or that it is in, with its file; None where there is none."""
+        if not name or name == OURS:
+            return name, None
+        path = self.file_of(name)
+        return (name, path) if path is not None else self.module(name.rpartition(".")[0])
+
+
+def _names(folder: str) -> frozenset[str]:
+    """What a folder holds; nothing, where it is none."""
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def _followed(roots: frozenset[str], finder: _Finder) -> dict[str, Path]:
     """The modules that roots need, each with its file; of what is installed only that it is needed."""
     found: dict[str, Path] = {}
     waiting = set(roots)
     while waiting:
         name = waiting.pop()
-        module, path = _module(name, locate)
+        module, path = finder.module(name)
         if path is None or module in found:
             continue
         found[module] = path
         waiting |= set(_packages(module)) - found.keys()
         if module not in roots and _is_foreign(unit_of(module), path):
             continue
+        needed = _needed(module, path)
+        # what rota itself needs from elsewhere is for its engines
         ours = module.startswith(f"{OURS}.")
-        for needed in _needed(module, path):
-            # what rota itself needs from elsewhere is for its engines
-            if not ours or needed.startswith(f"{OURS}."):
-                waiting.add(needed)
+        waiting |= {one for one in needed if one.startswith(f"{OURS}.")} if ours else needed
     return found
 
 
@@ -163,13 +204,26 @@ def _packages(module: str) -> Iterator[str]:
         name = name.rpartition(".")[0]
 
 
-def _needed(module: str, path: Path) -> Iterator[str]:
+def _needed(module: str, path: Path) -> frozenset[str]:
     """Names of modules that a module speaks of, and of what is in them."""
+    try:
+        status = path.stat()
+    except OSError:
+        return frozenset()
+    return _spoken_of(module, path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _spoken_of(module: str, path: Path, *_version: int) -> frozenset[str]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return
+        return frozenset()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    return frozenset(_names_in(text, package))
+
+
+def _names_in(text: str, package: str) -> Iterator[str]:
     for found in _IMPORT.finditer(text):
         if found["plain"]:
             names = found["plain"].replace("\\\n", " ").split(",")
@@ -189,29 +243,6 @@ def _absolute(name: str, package: str) -> str:
         return name
     parts = package.split(".")
     return ".".join([*parts[: len(parts) - up + 1], *([rest] if rest else [])])
-
-
-def _module(name: str, locate: Locate) -> tuple[str, Path | None]:
-    """The module that a name is of, or that it is in, with its file; None where there is none."""
-    while name and name != OURS:
-        path = _file_of(name, locate)
-        if path is not None:
-            return name, path
-        name = name.rpartition(".")[0]
-    return name, None
-
-
-def _file_of(module: str, locate: Locate) -> Path | None:
-    place = locate(unit_of(module))
-    if place is None:
-        return None
-    rest = module.removeprefix(unit_of(module)).strip(".")
-    path = place.joinpath(*rest.split(".")) if rest else place
-    candidates = (path.with_name(f"{path.name}.py"), path / "__init__.py", path) if rest else (
-        path / "__init__.py", path)  # fmt: skip
-    if _archive(place) is not None:
-        return candidates[0]
-    return next((one for one in candidates if one.is_file()), None)
 
 
 def _is_foreign(unit: str, place: Path) -> bool:
@@ -236,27 +267,27 @@ def _archive(place: Path) -> Path | None:
 def contents(place: Path) -> tuple[str, float]:
     """A hash of all files of a package, or of the modules beside a module, and when one was last changed."""
     try:
-        paths = sorted(_files(_archive(place) or place))
-        base = place if place.is_dir() else place.parent
+        paths = sorted(_files(_archive(place) or place), key=lambda path: path.split(os.sep))
+        base = f"{place if place.is_dir() else place.parent}{os.sep}"
         hashed, size, newest = blake2b(digest_size=16), 0, 0.0
         for path in paths:
-            status = path.stat()
+            status = os.stat(path)
             size, newest = size + status.st_size, max(newest, status.st_mtime)
             if size > MOST_BYTES or len(paths) > MOST_FILES:
-                raise Unknowable(f"{base} holds too much to be read each time")
-            name = path.relative_to(base).as_posix() if path.is_relative_to(base) else path.name
-            hashed.update(f"{name} {status.st_size}\n".encode() + path.read_bytes())
+                raise Unknowable(f"{base.rstrip(os.sep)} holds too much to be read each time")
+            name = path.removeprefix(base) if path.startswith(base) else os.path.basename(path)
+            hashed.update(f"{name} {status.st_size}\n".encode() + Path(path).read_bytes())
     except OSError as error:
         raise Unknowable(f"{place} cannot be read ({error})") from error
     return hashed.hexdigest(), newest
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _files(place: Path) -> Iterator[str]:
     if place.is_dir():
-        for path in place.rglob("*"):
-            if path.is_file() and "__pycache__" not in path.relative_to(place).parts:
-                yield path
+        for folder, below, names in os.walk(place):
+            below[:] = [one for one in below if one != "__pycache__"]
+            yield from (path for name in names if os.path.isfile(path := os.path.join(folder, name)))
     elif place.suffix == ".py":
-        yield from place.parent.glob("*.py")
+        yield from map(str, place.parent.glob("*.py"))
     else:
-        yield place
+        yield str(place)
