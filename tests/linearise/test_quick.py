@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from random import Random
+from uuid import UUID
 
 import pytest
 
@@ -14,8 +15,12 @@ from harness.altered import altered
 from harness.both_judges import plain, said, said_by_both
 from harness.spec_histories import Maker
 from harness.told import Told, described, joined, left
-from rota.linearise import History, Limits, Quiet, Verdict
+from rota.linearise import Answered, History, Limits, Quiet, Verdict
+from rota.linearise.ids import renamed
+from rota.linearise.learned import learned_of
+from rota.linearise.names import Names, between, made_by_a_broker
 from rota.linearise.run import Run
+from rota.linearise.steps import Steps
 from rota.mutants.core import CoreBug, planted
 from rota.spec import KAFKA_4, ROTA
 
@@ -31,11 +36,19 @@ def with_quiet(history: History) -> History:
     return replace(history, events=tuple(events))
 
 
+def as_a_broker_names(history: History, random: Random) -> History:
+    """The history with ids that end with a UUID, whose order is not that in which they come."""
+    told = {getattr(one.reply, "member_id", "") for one in history.events if isinstance(one, Answered)}
+    names = {one: f"c-{UUID(int=random.getrandbits(128), version=4)}" for one in sorted(told) if one}
+    return replace(history, events=tuple(renamed(one, names) for one in history.events))
+
+
 def made(seed: int, requests: int = 0) -> History:
     """A history of the spec's own; two in three have something changed."""
     profile = KAFKA_4 if seed % 2 else ROTA
     history = Maker(Random(seed), requests or 3 + seed % 12, profile, offsets=seed % 4 > 1).history()
     history = altered(history, Random(seed)) if seed % 3 else history
+    history = as_a_broker_names(history, Random(seed)) if seed % 7 % 2 else history
     return with_quiet(history) if seed % 5 else history
 
 
@@ -123,7 +136,9 @@ def test_it_is_quick_where_it_can_be(monkeypatch):
     assert not asked
 
 
-LEARNED, QUICK = "rota.linearise.learned:", "rota.linearise.quick:QuickRun."
+LEARNED, PACKING = "rota.linearise.learned:", "rota.linearise.packing:"
+QUICK, OWED = "rota.linearise.quick:QuickRun.", "rota.linearise.owed_answers:OwedRun."
+NAMES = "rota.linearise.names:"
 
 PLANTED = (
     (
@@ -149,7 +164,7 @@ PLANTED = (
     ("timers go on as they were", LEARNED + "Learned._outcome", "armed == tuple", "True or armed == tuple"),
     (
         "a timer begins with its moment's end",
-        LEARNED + "_armed",
+        PACKING + "_armed",
         "moment.earliest + one",
         "moment.latest + one",
     ),
@@ -167,8 +182,8 @@ PLANTED = (
     ),
     ("an answer is anybody's", QUICK + "_add", "how[3], self.eager", "0, self.eager"),
     ("an answer comes at any time", QUICK + "_add", "moment.latest, how[3], self", "0.0, how[3], self"),
-    ("who has gone is answered", QUICK + "_owed", "if asked not in lost:", "if True:"),
-    ("what comes is not looked at", QUICK + "_will_come", "number not in self._coming or", "True or"),
+    ("who has gone is answered", OWED + "_owed", "if asked not in lost:", "if True:"),
+    ("what comes is not looked at", OWED + "_will_come", "number not in self._coming or", "True or"),
     ("orders of a connection", QUICK + "_steps_from", "self._earlier[number] not in begun and", ""),
     ("a timer is early", QUICK + "_timers", "earliest - patience.early", "0.0"),
     ("what must have happened need not", QUICK + "_close", "armed.last,", ""),
@@ -178,9 +193,47 @@ PLANTED = (
         "self._begun: dict",
         "begun: dict",
     ),
-    ("a line keeps what is stored", LEARNED + "Learned.line_after", "items[1:], since[2:]", "items, since"),
+    ("a line keeps what is stored", PACKING + "Packing.line_after", "items[1:], since[2:]", "items, since"),
+    (
+        "a request's number is another's too soon",
+        NAMES + "Names.answered",
+        "self._answered.append(number)",
+        "self._answered.append(number); self.next_event()",
+    ),
+    ("who waits is known by a number", PACKING + "Packing._whole_core", "if not core.waits:", "if True:"),
+    (
+        "labels are in no order",
+        NAMES + "Names._new",
+        "between(before, behind)",
+        "format(1 + 2 * len(known), '09b')",
+    ),
     ("a veil is lifted", QUICK + "_add", "if one.veils:", "if False:"),
 )
+
+
+def test_labels_stand_in_the_order_of_ids_and_depend_on_that_alone():
+    random, courses = Random(3), []
+    for _ in range(2):
+        ids = sorted(f"c-{UUID(int=random.getrandbits(128), version=4)}" for _ in range(40))
+        order, names = Random(4).sample(range(40), 40), Names()
+        labels = {place: names.into(ids[place]) for place in order}
+        assert all(made_by_a_broker(one) for one in ids)
+        assert [labels[place] for place in range(40)] == sorted(labels.values())
+        assert [names.back(labels[place]) for place in range(40)] == ids
+        courses.append(labels)
+    assert courses[0] == courses[1]
+    assert between("", "") == "1"
+    assert "1" < between("1", "11") < "11"
+
+
+def test_of_many_histories_little_is_learned_twice():
+    """The same course under other ids asks the spec of nothing more."""
+    history = Maker(Random(9), 12, KAFKA_4).history()
+    for number in range(3):
+        said(as_a_broker_names(history, Random(1)), FORGIVING)
+        known = len(learned_of(Steps(KAFKA_4, history.config)))
+        said(as_a_broker_names(history, Random(1)), FORGIVING)
+        assert len(learned_of(Steps(KAFKA_4, history.config))) == known, number
 
 
 @pytest.mark.parametrize(("name", "function", "old", "new"), PLANTED, ids=[one[0] for one in PLANTED])

@@ -10,16 +10,15 @@ more are not learned: `Learned.take` and the like return None for them, and `Ste
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable
 
 from rota.kernel import FrozenMap, replace
 from rota.linearise.answers import agreements
 from rota.linearise.ids import is_unknown, texts_in
-from rota.linearise.parts import WHOEVER_ASKS, Core, Due, Line, Outcome, Packed, Shared
+from rota.linearise.parts import WHOEVER_ASKS, Core, Line, Outcome, Shared
 from rota.linearise.states import AT_ANY_TIME, InLog, State
 from rota.linearise.steps import Steps, Taken
-from rota.linearise.times import FOREVER, NEVER, Span
+from rota.linearise.times import NEVER, Span
 from rota.spec import Call, GroupRecord, HeartbeatRequest, Timer
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.messages import ReplyMessage
@@ -40,30 +39,28 @@ NOT_LEARNED = (
 )
 """Requests whose answers rest on more than a core."""
 
-MOST = 20_000
+MOST = 50_000
 """Cores and other values, and what is learned of them, that are kept at most before all is begun anew."""
+
+MOST_KINDS = 4
+"""Kinds of coordinators of which something is kept."""
 
 _NOW = Span(0.0, 0.0)
 
 
 class Learned:
-    """What is known of the states of one history. Parameters: steps, to be asked."""
+    """What is known of a coordinator's cores. Parameters: steps, to be asked."""
 
     def __init__(self, steps: Steps) -> None:
-        self._asker = steps.copied()
-        self._asker.lost = set()
+        self._asker = steps.alone()
         self._cores: dict[Hashable, Core] = {}
         self._shared: dict[Hashable, Shared] = {}
         self._agree: dict[tuple[Shared, int, Shared], bool | None] = {}
-        self._due: dict[tuple[float, ...], Due] = {}
-        self._lines: dict[Hashable, Line] = {}
-        self._next: dict[tuple[Due, Outcome, Span], Due] = {}
-        self._left: dict[tuple[Shared, int], Shared] = {}
         self._outcomes = 0
 
     def __len__(self) -> int:
         """How many things are kept."""
-        tables = (self._cores, self._shared, self._agree, self._due, self._lines, self._next, self._left)
+        tables = (self._cores, self._shared, self._agree)
         return sum(len(table) for table in tables) + self._outcomes
 
     def shared(self, value: Hashable) -> Shared:
@@ -81,71 +78,11 @@ class Learned:
             found = self._cores[key] = Core(state, timers)
         return found
 
-    def due(self, value: tuple[float, ...]) -> Due:
-        """When timers are due; the one like this."""
-        found = self._due.get(value)
-        if found is None:
-            found = self._due[value] = Due(value)
-        return found
-
-    def line(self, items: tuple[Any, ...], since: tuple[float, ...]) -> Line:
-        """What waits for the log; the one like this."""
-        value = (items, since)
-        found = self._lines.get(value)
-        if found is None:
-            offsets = any(item is not None for item, _ in items[:2])
-            first = self.shared(items[0]) if items and not offsets else None
-            found = self._lines[value] = Line(value, first)
-        return found
-
-    def packed(self, state: State) -> Packed:
-        """A state taken apart."""
-        more = state.dead, state.look, state.ends or None
-        assert more == (None, None, None), "states of a run that can be quick have none of these"
-        owed = tuple((number, self.shared(one.message), one.by) for number, one in state.owed.items())
-        return (
-            self.core(state, tuple(state.armed)),
-            self.shared(state.offsets),
-            self.line(
-                tuple((one.item, one.record) for one in state.line),
-                _numbers(one.since for one in state.line),
-            ),
-            self.due(_numbers(state.armed.values())),
-            self.shared(tuple(sorted(state.pending))),
-            self.shared(owed),
-            state.low,
-            state.veiled,
-        )
-
-    def armed_after(self, before: Due, one: Outcome, moment: Span) -> Due:
-        """When timers are due after a step at a moment."""
-        key = (before, one, moment)
-        found = self._next.get(key)
-        if found is None:
-            found = self._next[key] = self.due(_armed(before.value, one.armed, moment))
-        return found
-
-    def without(self, pending: Shared, number: int) -> Shared:
-        """What is pending without one request."""
-        found = self._left.get((pending, number))
-        if found is None:
-            left = self.shared(tuple(one for one in pending.value if one != number))
-            found = self._left[pending, number] = left
-        return found
-
-    def line_after(self, before: Line, one: Outcome, moment: Span, stored: bool = False) -> Line:
-        """What waits after a step at a moment. stored: whether the log has what was first."""
-        items, since = before.value
-        if stored:
-            items, since = items[1:], since[2:]
-        waiting = tuple((None, record) for record in one.appended)
-        return self.line((*items, *waiting), (*since, *(moment.earliest, moment.latest) * len(waiting)))
-
     def request(self, call: Call) -> Shared:
         """A request as an input: what is answered at once is the same whoever asked it when."""
         if isinstance(call.request, HeartbeatRequest):
-            call = replace(call, to=str(WHOEVER_ASKS), now_ms=0)
-        return self.shared(call)
+            call = replace(call, to=str(WHOEVER_ASKS))
+        return Shared(call) if isinstance(call.request, NOT_LEARNED) else self.shared(replace(call, now_ms=0))
 
     def take(self, core: Core, request: Shared) -> tuple[Outcome, ...] | None:
         """What comes of a request; None where that rests on more than the core."""
@@ -183,6 +120,7 @@ class Learned:
         alone = not self._asker.speaks_to_offsets(core.group, asked)
         core.outcomes[key] = tuple(self._outcome(core, one) for one in taken) if alone else None
         self._outcomes += 1 + len(taken)
+        self._asker.forget()
         return core.outcomes[key]
 
     def _outcome(self, core: Core, one: Taken) -> Outcome:
@@ -217,6 +155,20 @@ class Learned:
         return any(True for _ in agreements(said, seen.value, ids))
 
 
+_OF: dict[Hashable, Learned] = {}
+
+
+def learned_of(steps: Steps) -> Learned:
+    """What this process has learned of coordinators like this, from all histories."""
+    key = (steps.profile, steps.config, steps.follows)
+    found = _OF.get(key)
+    if found is None or len(found) > MOST:
+        if len(_OF) >= MOST_KINDS:
+            _OF.clear()
+        found = _OF[key] = Learned(steps)
+    return found
+
+
 def _probe(core: Core) -> State:
     """A state of a core whose timers are recognised again: each is due at a moment of its own."""
     due = (Span(NEVER, -1.0 - place) for place in range(len(core.timers)))
@@ -234,20 +186,3 @@ def _told(due: Span) -> int | float | None:
     if due == AT_ANY_TIME:
         return None
     return due.latest if due.earliest > NEVER else int(-1.0 - due.latest)
-
-
-def _numbers(spans: Iterable[Span]) -> tuple[float, ...]:
-    return tuple(number for span in spans for number in (span.earliest, span.latest))
-
-
-def _armed(before: tuple[float, ...], told: Sequence[int | float | None], moment: Span) -> tuple[float, ...]:
-    """When timers are due after a step. told: as of `Outcome.armed`."""
-    found: list[float] = []
-    for one in told:
-        if one is None:
-            found += (NEVER, FOREVER)
-        elif type(one) is int:
-            found += before[2 * one : 2 * one + 2]
-        else:
-            found += (moment.earliest + one, moment.latest + one)
-    return tuple(found)

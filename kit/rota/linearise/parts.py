@@ -6,16 +6,15 @@ Moments stand beside it as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rota.kernel import FrozenMap
 from rota.linearise.asked import OLDER
 from rota.linearise.looks import Looks
 from rota.linearise.paths import Path, States
-from rota.linearise.states import InLog, Owed, State
+from rota.linearise.states import State
 from rota.linearise.steps import Rules
 from rota.linearise.times import FOREVER, Span
 from rota.spec import Group, GroupRecord, Profile, Timer
@@ -69,16 +68,19 @@ class Line(Shared):
 class Core:
     """What a state is without its moments, and the only one like it.
 
-    timers: that are armed, in order; ids, stored, looked: as of `State`; outcomes: input → what comes of it.
+    timers: that are armed, in order; ids, stored, looked: as of `State`; waits: whether a request waits in
+    it; outcomes: input → what comes of it.
     """
 
-    __slots__ = ("group", "ids", "looked", "name", "outcomes", "stored", "timers")
+    __slots__ = ("group", "ids", "looked", "name", "outcomes", "stored", "timers", "waits")
 
     def __init__(self, state: State, timers: tuple[Timer, ...]) -> None:
         self.group: Group | None = state.group
         self.timers = timers
         self.ids, self.stored, self.looked = state.ids, state.stored, state.looked
         self.name = state.name
+        members = () if state.group is None else state.group.members.values()
+        self.waits = any(one.awaiting_join or one.awaiting_sync for one in members)
         self.outcomes: dict[Shared, tuple[Outcome, ...] | None] = {}
 
 
@@ -109,36 +111,16 @@ Packed = tuple[Core, Shared, Line, Due, Shared, Shared, float, float]
 veiled."""
 
 
-def unpacked(packed: Packed) -> State:
-    """A state as it was before it was taken apart."""
-    core, offsets, line, armed, pending, owed, low, veiled = packed
-    items, since = line.value
-    waiting = zip(items, spans_of(since), strict=True)
-    return State(
-        core.group,
-        offsets.value,
-        FrozenMap(zip(core.timers, spans_of(armed.value), strict=True)),
-        frozenset(pending.value),
-        FrozenMap((number, Owed(message.value, by)) for number, message, by in owed.value),
-        tuple(InLog(item, record, span) for (item, record), span in waiting),
-        core.ids,
-        low,
-        veiled,
-        looked=core.looked,
-        stored=core.stored,
-    )
-
-
 class QuickStates(Mapping[State, Path | None]):
     """States that are taken apart, each with a path to it. As a mapping it puts them together."""
 
-    def __init__(self, packed: dict[Packed, Path | None]) -> None:
-        self.packed = packed
+    def __init__(self, packed: dict[Packed, Path | None], whole: Callable[[Packed], State]) -> None:
+        self.packed, self._whole = packed, whole
 
     @cached_property
     def whole(self) -> States:
         """The states, put together."""
-        return {unpacked(state): path for state, path in self.packed.items()}
+        return {self._whole(state): path for state, path in self.packed.items()}
 
     def __getitem__(self, state: State) -> Path | None:
         return self.whole[state]

@@ -8,22 +8,22 @@ states stay taken apart (`rota.linearise.parts`); whoever looks at `QuickRun.sta
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements
-from rota.linearise.coming import NEVER_SEEN
 from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
-from rota.linearise.learned import MOST, Learned
+from rota.linearise.learned import MOST, learned_of
+from rota.linearise.names import Names
+from rota.linearise.owed_answers import OwedRun
+from rota.linearise.packing import Packing
 from rota.linearise.parts import (
     LOG,
     REQUEST,
     TIMER,
-    WHOEVER_ASKS,
-    Core,
     How,
     Line,
     Next,
@@ -32,32 +32,32 @@ from rota.linearise.parts import (
     Packed,
     QuickStates,
     Shared,
-    unpacked,
 )
 from rota.linearise.paths import Path, Patience, with_overdue
 from rota.linearise.run import Run
-from rota.linearise.steps import Rules, Taken
+from rota.linearise.states import State
+from rota.linearise.steps import Taken
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
-from rota.spec.admin_messages import ListGroupsReply
 
 LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_given")
 """Tables of a run that are beside what `Run` has."""
 
 
-class QuickRun(Run):
+class QuickRun(OwedRun):
     """A `Run` of states that are taken apart. Parameters: as of `Run`."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        self._others = False
         self._begin()
 
     def _begin(self) -> None:
-        """Nothing is learned yet."""
-        self._learned = Learned(self._steps)
+        """The history has no names yet; states are taken apart as they will be."""
+        self._learned = learned_of(self._steps)
+        self._packing = Packing(self._learned, Names(plain=self._others))
         self._inputs: dict[int, tuple[object, Shared]] = {}
-        self._expected: dict[int, Shared] = {}
-        self._noted: dict[int, set[Shared]] = {}
+        self._expected, self._noted = {}, {}
         self._begin_close()
         self._begin_answers()
 
@@ -66,33 +66,35 @@ class QuickRun(Run):
         self._moments: dict[tuple[float, float], Span] = {}
         self._waited: dict[tuple[Shared, Shared], tuple[dict[int, float], float]] = {}
 
-    def _begin_answers(self) -> None:
-        """What becomes of answers rests on who is there to hear them, and on which are known to come."""
-        self._given: dict[Hashable, Shared | None] = {}
-
     @property
     def _packed(self) -> dict[Packed, Path | None]:
         """The states, taken apart."""
         if not isinstance(self.states, QuickStates):
-            packed = self._learned.packed
-            self.states = cast(Any, QuickStates({packed(one): path for one, path in self.states.items()}))
+            packed = self._packing.packed
+            self._hold({packed(one): path for one, path in self.states.items()})
         return self.states.packed  # type: ignore[no-any-return,attr-defined]
 
     def _hold(self, packed: dict[Packed, Path | None]) -> None:
-        self.states = cast(Any, QuickStates(packed))
+        self.states = self._as_states(packed)
+
+    def _as_states(self, packed: dict[Packed, Path | None]) -> Any:
+        return QuickStates(packed, self._packing.unpacked)
 
     def copied(self, patience: Patience, limits: Limits | None = None, oracle: Any = None) -> Run:
         """As `Run.copied`; a `Run` where states will have more than is kept here."""
-        packed, states = dict.fromkeys(self._packed), self.states
+        packed, states = self._packed, self.states
         self.states = {}
         other = super().copied(patience, limits, oracle)
         self.states = states
         if patience.looks or oracle is not None:
             plain = Run.__new__(Run)
             vars(plain).update((name, one) for name, one in vars(other).items() if name not in LEARNED)
-            plain.states = QuickStates(packed).whole
+            plain.states = dict.fromkeys(map(self._packing.unpacked, packed))
             return plain
-        other.states = cast(Any, QuickStates(packed))
+        assert isinstance(other, QuickRun)
+        other._packing = self._packing.copied()
+        other._begin_answers()
+        other.states = dict.fromkeys(map(self._packing.unpacked, packed))
         return other
 
     def forget(self) -> None:
@@ -110,7 +112,7 @@ class QuickRun(Run):
         self._begin_answers()
 
     def _send(self, event: Sent) -> None:
-        packed, number, shared = self._packed, event.number, self._learned.shared
+        packed, number, shared = self._packed, event.number, self._packing.shared
         self.states = {}
         super()._send(event)
         self._hold({
@@ -122,7 +124,7 @@ class QuickRun(Run):
         packed, self.states = self._packed, {}
         super()._break(event)
         self._begin_answers()
-        shared, lost = self._learned.shared, self._steps.lost
+        shared, lost = self._packing.shared, self._steps.lost
         self._hold({
             (*one[:5], shared(tuple(each for each in one[5].value if each[0] not in lost)), *one[6:]): path
             for one, path in packed.items()
@@ -130,32 +132,34 @@ class QuickRun(Run):
 
     def _restart(self, event: Restarted) -> None:
         super()._restart(event)
-        self.states = dict(self.states.items())
         self._begin()
 
     def _answered(self, event: Answered) -> Any:
         number, found = event.number, dict[Packed, Path | None]()
-        seen = self._learned.shared(self.said(number, event.reply))
-        version = self.sent[number].call.version
+        names, said = self._packing.names, self.said(number, event.reply)
+        names.member(getattr(said, "member_id", ""))
+        seen, version = self._learned.shared(names.into(said)), self.sent[number].call.version
         self._seen[number] = event.at
         self._begin_answers()
         for state, path in self._packed.items():
             core, owed = state[0], state[5]
             message = next((message for one, message, _ in owed.value if one == number), None)
             if message is not None and self._learned.agrees(message, version, seen, core.ids):
-                left = self._learned.shared(tuple(one for one in owed.value if one[0] != number))
+                left = self._packing.shared(tuple(one for one in owed.value if one[0] != number))
                 for named in self._named((*state[:5], left, *state[6:]), message, version, seen):
                     found.setdefault(named, path)
-        return QuickStates(found)
+        names.answered(number)
+        return self._as_states(found)
 
     def _named(self, state: Packed, message: Shared, version: int, seen: Shared) -> Iterator[Packed]:
         """A state with the ids that an answer tells."""
         if not self._learned.names_somebody_new(message, version, seen):
             yield state
             return
-        said = self._steps.comparable(message.value, version)
-        for names in agreements(said, seen.value, state[0].ids):
-            yield self._learned.packed(renamed(unpacked(state), names)) if names else state
+        packing, back = self._packing, self._packing.names.back
+        said = self._steps.comparable(back(message.value), version)
+        for names in agreements(said, back(seen.value), back(state[0].ids)):
+            yield packing.packed(renamed(packing.unpacked(state), names)) if names else state
 
     def quiet(self, event: Quiet) -> Any:
         """As `Run.quiet`."""
@@ -169,17 +173,16 @@ class QuickRun(Run):
             if all(one + told <= self._patience.slack for one in late.values()):
                 words = {self.about(number): by for number, by in late.items()}
                 found[state] = with_overdue(path, words, at, state[0].name)
-        return QuickStates(found)
+        return self._as_states(found)
 
     def _reachable(self, now: float) -> Any:
         self._begin_close()
-        return QuickStates(cast(Any, super()._reachable(now)))
+        return self._as_states(cast(Any, super()._reachable(now)))
 
     def _close(self, now: float) -> None:
         """As `Run._close`."""
-        if len(self._learned) + len(self._given) > MOST:
-            self.states = dict(self.states.items())
-            self._begin()
+        self._packing.names.next_event()
+        self._begin_anew_if_need_be()
         found: dict[Packed, Path | None] = self._reachable(now).packed
         self.most = max(self.most, len(found))
         slack, left = self._patience.slack, dict[Packed, Path | None]()
@@ -190,11 +193,20 @@ class QuickRun(Run):
             if now - slack <= min(must, armed.last, line.value[1][1] if line.value[1] else FOREVER):
                 gone = {number for number, at in begun.items() if at + slack < now}
                 if gone:
-                    pending = self._learned.shared(tuple(one for one in pending.value if one not in gone))
+                    pending = self._packing.shared(tuple(one for one in pending.value if one not in gone))
                 veiled = veiled if veiled >= past else NEVER
                 left.setdefault((core, offsets, line, armed, pending, owed, now, veiled), last)
         self._hold(left)
         self._closed = now
+
+    def _begin_anew_if_need_be(self) -> None:
+        """Forget what is learned where that is too much; or a history's names that were given too early."""
+        names = self._packing.names
+        many = len(self._packing) + len(self._given) > MOST or len(self._learned) > MOST
+        if many or (names.others and not names.plain):
+            self._others = self._others or names.others
+            self.states = dict(self.states.items())
+            self._begin()
 
     def _begun_in(self, pending: Shared, owed: Shared) -> tuple[dict[int, float], float]:
         """When each request that is pending could be taken at the latest, as `Run._begun`, and the least of
@@ -277,13 +289,14 @@ class QuickRun(Run):
         call = self._call(number)
         known = self._inputs.get(number)
         if known is None or known[0] is not call:
-            known = self._inputs[number] = (call, self._learned.request(call))
+            known = self._inputs[number] = (call, self._learned.request(self._packing.names.call(call)))
         outcomes = self._learned.take(state[0], known[1])
         if outcomes is None:
-            taken = self._steps.take(unpacked(state), number, call, moment, self._patience.slack)
-            self._asked(state, taken, how, found)
+            whole = self._packing.unpacked(state)
+            taken = self._steps.take(whole, number, call, moment, self._patience.slack)
+            self._asked(state, whole, taken, how, found)
             return
-        left = self._learned.without(state[4], number)
+        left = self._packing.without(state[4], number)
         for one in outcomes:
             self._add(state, one, (state[2], left, moment), how, found)
 
@@ -292,8 +305,9 @@ class QuickRun(Run):
         place = how[3]
         outcomes = self._learned.fire(state[0], place)
         if outcomes is None:
-            taken = self._steps.fire(unpacked(state), state[0].timers[place], moment)
-            self._asked(state, taken, how, found)
+            whole = self._packing.unpacked(state)
+            taken = self._steps.fire(whole, self._packing.timer(state[0], place), moment)
+            self._asked(state, whole, taken, how, found)
             return
         for one in outcomes:
             self._add(state, one, (state[2], state[4], moment), how, found)
@@ -302,17 +316,20 @@ class QuickRun(Run):
         """The log has stored what is first in line."""
         outcomes = self._learned.log_answers(state[0], state[2])
         if outcomes is None:
-            taken = self._steps.log_answers(unpacked(state), moment)
-            self._asked(state, taken, (state[6], out, LOG, 0), found)
+            whole = self._packing.unpacked(state)
+            taken = self._steps.log_answers(whole, moment)
+            self._asked(state, whole, taken, (state[6], out, LOG, 0), found)
             return
         for one in outcomes:
-            line = self._learned.line_after(state[2], one, moment, stored=True)
+            line = self._packing.line_after(state[2], one, moment, stored=True)
             self._add(state, one, (line, state[4], moment), (state[6], out, LOG, 0), found)
 
-    def _asked(self, state: Packed, taken: Iterable[Taken], how: How, found: list[Next]) -> None:
+    def _asked(
+        self, state: Packed, whole: State, taken: Iterable[Taken], how: How, found: list[Next]
+    ) -> None:
         """What the spec says of a state that is put together."""
         for one in taken:
-            after = self._learned.packed(replace(one.state, low=how[0]))
+            after = self._packing.packed(replace(one.state, low=how[0]), (state[0], whole))
             owed = self._allowed(state, after[5], one.rules, after[0])
             if owed is not None:
                 found.append(((*after[:5], owed, *after[6:]), one.rules, *how))
@@ -336,53 +353,12 @@ class QuickRun(Run):
                 return
             owed = left
         if not one.keeps:
-            armed = self._learned.armed_after(armed, one, moment)
+            armed = self._packing.armed_after(armed, one, moment)
         if one.appended and how[2] != LOG:
-            line = self._learned.line_after(line, one, moment)
+            line = self._packing.line_after(line, one, moment)
         if one.veils:
             veiled = max(veiled, moment.latest)
         found.append(((one.core, offsets, line, armed, pending, owed, how[0], veiled), one.rules, *how))
-
-    def _owed(self, owed: Shared, one: Outcome, by: float, number: int) -> Shared:
-        """The answers that are owed after a step, those that it gives with them."""
-        lost, found = self._steps.lost, {each[0]: each for each in owed.value}
-        for to, message in one.replies:
-            asked = number if to == WHOEVER_ASKS else to
-            if asked not in lost:
-                found[asked] = (asked, message, by)
-        return self._learned.shared(tuple(found[asked] for asked in sorted(found)))
-
-    def _allowed(self, before: Packed, owed: Shared, rules: Rules, core: Core) -> Shared | None:
-        """What is owed after a step, as `with_what_will_come` leaves it; the step's answers are noted."""
-        had = {number for number, _, _ in before[5].value}
-        given = [one for one in owed.value if one[0] not in had]
-        for number, message, _ in given:
-            self._note(number, message, rules, before[0].name)
-        if not self.eager or not given:
-            return owed
-        if not all(self._will_come(number, message, core) for number, message, _ in given):
-            return None
-        if self.whole:
-            never = self._learned.shared(NEVER_SEEN)
-            left = {number for number, _, _ in given if number not in self._coming}
-            changed = ((one[0], never, one[2]) if one[0] in left else one for one in owed.value)
-            return self._learned.shared(tuple(changed))
-        return owed
-
-    def _will_come(self, number: int, message: Shared, core: Core) -> bool:
-        """Whether an answer may be the one that is known to come, if one is."""
-        if number not in self._coming or isinstance(message.value, ListGroupsReply):
-            return True
-        if number not in self._expected:
-            self._expected[number] = self._learned.shared(self._coming[number])
-        version = self.sent[number].call.version
-        return self._learned.agrees(message, version, self._expected[number], core.ids)
-
-    def _note(self, number: int, message: Shared, rules: Rules, state: str) -> None:
-        """An answer that the spec has given, and by which rules."""
-        if message not in self._noted.setdefault(number, set()):
-            self._noted[number].add(message)
-            self.gave.setdefault(number, {}).setdefault(message.value, (rules, state))
 
     def _path(self, before: Packed, path: Path | None, step: Next) -> Path:
         """How a state was reached."""
@@ -393,8 +369,9 @@ class QuickRun(Run):
         elif kind == LOG:
             what = "the log answers"
         else:
-            kind, what = f"timer.{core.timers[which].name}", timer_in_words(core.timers[which])
+            timer = self._packing.timer(core, which)
+            kind, what = f"timer.{timer.name}", timer_in_words(timer)
         late = OutOfTime(kind, what, out) if out else None
         if late is None and low - before[3].last > self._patience.told:
-            late = self._patience.overdue(unpacked(before), low)
+            late = self._patience.overdue(self._packing.unpacked(before), low)
         return Path(path, Moment(low, what, rules, core.name), late)
