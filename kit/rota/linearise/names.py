@@ -106,8 +106,10 @@ class Names:
         request: Any = call.request
         self.member(getattr(request, "member_id", ""))
         found = self.into(call)
-        named = getattr(request, "group_id", "")
-        return replace(found, request=replace(found.request, group_id=GROUP)) if named else found
+        if not getattr(request, "group_id", ""):
+            return found
+        anybody: Any = found.request
+        return replace(found, request=replace(anybody, group_id=GROUP))
 
     def _label(self, text: str) -> str:
         if self.plain:
@@ -155,7 +157,7 @@ def _exchanged(value: Any, text: Callable[[str], str], number: Callable[[str], s
     if isinstance(value, Frozen):
         parts = parts_of(value)
         found = [_exchanged(part, text, number) for part in parts]
-        changed = value if all(map(_same, parts, found)) else kind(*found)
+        changed: Any = value if all(map(_same, parts, found)) else kind(*found)
         for name in ADDRESSED.get(kind, ()):
             address = getattr(value, name)
             if address:
