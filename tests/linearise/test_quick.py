@@ -27,7 +27,7 @@ from rota.spec import KAFKA_4, ROTA
 EXACT = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
 FORGIVING = Limits(narrow=True, forgives=2.0)
 KEEPS_LITTLE = replace(FORGIVING, kept=6, requests=3, states=60)
-ALL_LIMITS = (Limits(), EXACT, FORGIVING, KEEPS_LITTLE)
+ALL_LIMITS = (Limits(states=300), replace(EXACT, states=300), replace(FORGIVING, states=300), KEEPS_LITTLE)
 
 
 def with_quiet(history: History) -> History:
@@ -91,7 +91,7 @@ def by_hand() -> Iterator[History]:
 def suite() -> tuple[tuple[History, Limits], ...]:
     """Histories that tell a judge which mixes something up from one that does not."""
     hand = [(history, limits) for history in by_hand() for limits in (Limits(), FORGIVING)]
-    return (*hand, *((made(seed), ALL_LIMITS[seed % 4]) for seed in range(1_000, 1_080)))
+    return (*hand, *((made(seed), ALL_LIMITS[seed % 4]) for seed in range(1_000, 1_060)))
 
 
 def differing() -> Iterator[str]:
@@ -110,15 +110,15 @@ def asked_each_time(place: int):
         return said(*suite()[place])
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(3))
 def test_of_made_and_of_altered_histories_both_say_the_same(part):
     verdicts = Counter()
-    for seed in range(1_000 + 60 * part, 1_060 + 60 * part):
+    for seed in range(1_000 + 40 * part, 1_040 + 40 * part):
         quick, asked = said_by_both(made(seed), ALL_LIMITS[seed % 4])
         assert quick == asked, f"seed {seed}"
         verdicts[asked[0].verdict] += 1
-    assert verdicts[Verdict.CONSISTENT] > 8
-    assert verdicts[Verdict.VIOLATED] > 8
+    assert verdicts[Verdict.CONSISTENT] > 5
+    assert verdicts[Verdict.VIOLATED] > 5
 
 
 def test_of_what_is_told_by_hand_both_say_the_same():
@@ -187,12 +187,7 @@ PLANTED = (
     ("orders of a connection", QUICK + "_steps_from", "self._earlier[number] not in begun and", ""),
     ("a timer is early", QUICK + "_timers", "earliest - patience.early", "0.0"),
     ("what must have happened need not", QUICK + "_close", "armed.last,", ""),
-    (
-        "what waited for an answer is known for good",
-        QUICK + "_begin_close",
-        "self._begun: dict",
-        "begun: dict",
-    ),
+    ("what waited is known for good", QUICK + "_reachable", "self._begin_close()", "pass"),
     ("a line keeps what is stored", PACKING + "Packing.line_after", "items[1:], since[2:]", "items, since"),
     (
         "a request's number is another's too soon",
