@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable
 
 from rota.kernel import FrozenMap, replace
 from rota.linearise.answers import agreements
+from rota.linearise.history import EndTransaction
 from rota.linearise.ids import is_unknown, texts_in
 from rota.linearise.parts import WHOEVER_ASKS, Core, Line, Outcome, Shared
 from rota.linearise.states import AT_ANY_TIME, InLog, State
@@ -30,6 +31,7 @@ from rota.spec.offset_messages import (
 )
 
 NOT_LEARNED = (
+    EndTransaction,
     DescribeGroupsRequest,
     ListGroupsRequest,
     OffsetCommitRequest,

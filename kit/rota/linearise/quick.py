@@ -220,6 +220,8 @@ class QuickRun(OwedRun):
 
     def _begun_by(self, number: int, owed: Sequence[Owing]) -> float:
         sent, earlier = self.sent[number], self._earlier[number]
+        if sent.until is not None:
+            return sent.until
         if sent.connection in self._broken:
             return self._broken[sent.connection]
         if earlier is None:
