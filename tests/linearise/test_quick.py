@@ -154,6 +154,8 @@ LEARNED, PACKING = "rota.linearise.learned:", "rota.linearise.packing:"
 QUICK, OWED = "rota.linearise.quick:QuickRun.", "rota.linearise.owed_answers:OwedRun."
 NAMES = "rota.linearise.names:"
 
+WAITED = "self._waited: dict[tuple[Shared, Shared], tuple[dict[int, float], float]] = {}"
+
 PLANTED = (
     (
         "a core forgets the generation",
@@ -201,7 +203,12 @@ PLANTED = (
     ("orders of a connection", QUICK + "_steps_from", "self._earlier[number] not in begun and", ""),
     ("a timer is early", QUICK + "_timers", "earliest - patience.early", "0.0"),
     ("what must have happened need not", QUICK + "_close", "armed.last,", ""),
-    ("what waited is known for good", QUICK + "_reachable", "self._begin_close()", "pass"),
+    (
+        "what waited is known for good",
+        QUICK + "_begin_close",
+        WAITED,
+        "self._waited = vars(self).get('_waited', {})",
+    ),
     ("a line keeps what is stored", PACKING + "Packing.line_after", "items[1:], since[2:]", "items, since"),
     (
         "a request's number is another's too soon",
