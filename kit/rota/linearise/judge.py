@@ -32,7 +32,9 @@ from rota.linearise.judgement import (
     Verdict,
 )
 from rota.linearise.looks import Looks
+from rota.linearise.parts import can_be_quick
 from rota.linearise.paths import Path, Patience, States
+from rota.linearise.quick import QuickRun
 from rota.linearise.run import Run
 from rota.linearise.states import State
 from rota.spec import BrokerConfig, Profile
@@ -91,7 +93,8 @@ class Judge:
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
         steps = None if consumer is None else ConsumerSteps(consumer)
-        self.run = Run(profile, config, self._strict, self._limits, restarts, looking, consumer=steps)
+        kind = QuickRun if consumer is None and can_be_quick(profile, looking) else Run
+        self.run: Run = kind(profile, config, self._strict, self._limits, restarts, looking, consumer=steps)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []

@@ -349,6 +349,22 @@ class Steps:
             self._known[key] = found
         return self._known[key]
 
+    def alone(self) -> Steps:
+        """The same spec, asked for nobody's connections, with nothing remembered."""
+        other = self.copied()
+        other.lost = set()
+        other.forget()
+        return other
+
+    def forget(self) -> None:
+        """From now on the spec is asked anew."""
+        self._known = {}
+
+    def speaks_to_offsets(self, group: Group | None, asked: Hashable) -> bool:
+        """Whether a step that was just asked for says something to the offsets, or nobody knows any more."""
+        known = self._known.get((group, asked))
+        return known is None or any(step.offsets for step, _ in known)
+
     def _rules(self, step: Step | Told) -> Rules:
         return tuple(rule.slug for rule in self._oracle.used(step))
 

@@ -1,0 +1,68 @@
+"""What becomes of the answers that steps give, in a run of states that are taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from rota.linearise.coming import NEVER_SEEN
+from rota.linearise.learned import Learned
+from rota.linearise.packing import Packing
+from rota.linearise.parts import WHOEVER_ASKS, Core, Outcome, Packed, Shared
+from rota.linearise.run import Run
+from rota.linearise.steps import Rules
+from rota.spec.admin_messages import ListGroupsReply
+
+
+class OwedRun(Run):
+    """A `Run` that knows what is owed after a step. Parameters: as of `Run`."""
+
+    _learned: Learned
+    _packing: Packing
+    _expected: dict[int, Shared]
+    _noted: dict[int, set[Shared]]
+
+    def _begin_answers(self) -> None:
+        """What becomes of answers rests on who is there to hear them, and on which are known to come."""
+        self._given: dict[Hashable, Shared | None] = {}
+
+    def _owed(self, owed: Shared, one: Outcome, by: float, number: int) -> Shared:
+        """The answers that are owed after a step, those that it gives with them."""
+        lost, found = self._steps.lost, {each[0]: each for each in owed.value}
+        for to, message in one.replies:
+            asked = number if to == WHOEVER_ASKS else self._packing.names.number(to)
+            if asked not in lost:
+                found[asked] = (asked, message, by)
+        return self._packing.shared(tuple(found[asked] for asked in sorted(found)))
+
+    def _allowed(self, before: Packed, owed: Shared, rules: Rules, core: Core) -> Shared | None:
+        """What is owed after a step, as `with_what_will_come` leaves it; the step's answers are noted."""
+        had = {number for number, _, _ in before[5].value}
+        given = [one for one in owed.value if one[0] not in had]
+        for number, message, _ in given:
+            self._note(number, message, rules, before[0].name)
+        if not self.eager or not given:
+            return owed
+        if not all(self._will_come(number, message, core) for number, message, _ in given):
+            return None
+        if self.whole:
+            never = self._learned.shared(NEVER_SEEN)
+            left = {number for number, _, _ in given if number not in self._coming}
+            changed = ((one[0], never, one[2]) if one[0] in left else one for one in owed.value)
+            return self._packing.shared(tuple(changed))
+        return owed
+
+    def _will_come(self, number: int, message: Shared, core: Core) -> bool:
+        """Whether an answer may be the one that is known to come, if one is."""
+        if number not in self._coming or isinstance(message.value, ListGroupsReply):
+            return True
+        if number not in self._expected:
+            self._expected[number] = self._learned.shared(self._packing.names.into(self._coming[number]))
+        version = self.sent[number].call.version
+        return self._learned.agrees(message, version, self._expected[number], core.ids)
+
+    def _note(self, number: int, message: Shared, rules: Rules, state: str) -> None:
+        """An answer that the spec has given, and by which rules."""
+        if message not in self._noted.setdefault(number, set()):
+            self._noted[number].add(message)
+            reply = self._packing.names.back(message.value)
+            self.gave.setdefault(number, {}).setdefault(reply, (rules, state))

@@ -1,0 +1,37 @@
+"""What the judge that looks up what it has learned says, beside the one that asks the spec each time."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from rota.linearise import Judge
+
+
+@contextmanager
+def plain():
+    """Within, judges ask the spec each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["rota.linearise.judge"], "can_be_quick", lambda profile, looking: False)
+        yield
+
+
+def said(history, limits, looks=False):
+    """All that a judge says of a history, and the states that it ends with."""
+    about = {"looks": looks, "restarts": history.restarts}
+    judge = Judge(history.profile, history.config, history.lateness, limits, **about)
+    for event in history.events:
+        judge.see(event)
+    judgement = judge.end()
+    run = judge.run
+    states = [*run.states], [*run.before_last], run.most, run.narrowed
+    return judgement, judgement.moments, judgement.reached, judge.late, states, run.gave
+
+
+def said_by_both(history, limits, looks=False):
+    """What each of the two says, the one that has learned first."""
+    quick = said(history, limits, looks)
+    with plain():
+        return quick, said(history, limits, looks)
