@@ -16,7 +16,9 @@ from rota.spec.consumer import Partition, assignors
 from rota.spec.consumer.assignors import by_range, by_uniform, complete, legal, uniform
 from rota.spec.consumer.context import Asked, Assignment
 
-GROUPS = 2_000
+GROUPS = pytest.mark.parametrize("groups", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
+"""How many groups are generated."""
+
 WITH_ALL_ORDERS = 400
 TOPICS = "tuv"
 
@@ -82,9 +84,10 @@ def asked(kafka: tuple[str, ...], cases: Sequence[Case]) -> list[tuple[str, str]
     return [(order, given) for order, _, given in (line.partition(" ") for line in lines)]
 
 
+@GROUPS
 @pytest.mark.parametrize("equal", [True, False])
-def test_range_gives_what_kafkas_gives(kafka: tuple[str, ...], equal: bool) -> None:
-    cases = [generated(Random(seed), "range", equal) for seed in range(GROUPS)]
+def test_range_gives_what_kafkas_gives(kafka: tuple[str, ...], equal: bool, groups: int) -> None:
+    cases = [generated(Random(seed), "range", equal) for seed in range(groups)]
     found = [told(*by_range(one.asked)) for one in cases]
     theirs = [given for _, given in asked(kafka, cases)]
     assert found == theirs
@@ -96,10 +99,11 @@ def in_their_order(one: Case, order: str) -> str:
     return told(uniform(one.asked, one.members, [*order]))
 
 
+@GROUPS
 def test_uniform_gives_what_kafkas_gives_in_its_order(
-    kafka: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    kafka: tuple[str, ...], groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = [generated(Random(seed), "uniform", True) for seed in range(GROUPS)]
+    cases = [generated(Random(seed), "uniform", True) for seed in range(groups)]
     theirs = asked(kafka, cases)
     both = [*zip(cases, theirs, strict=True)]
     assert [(order, in_their_order(one, order)) for one, (order, _) in both] == theirs
