@@ -47,7 +47,7 @@ def test_digests_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     assert runs[0]["digest"] == runs[1]["digest"] == runs[0]["expected"]["digest"]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.long), "2"])
 def test_reports_are_byte_identical_but_for_times(
     workers: str, tmp_path: Path, timeless: Callable[[Any], Any]
 ) -> None:

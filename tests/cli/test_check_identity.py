@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,24 @@ def answer(told: Any) -> str:
 TWO = ("--scope", "tiny", "--configuration", "core", "--configuration", "no-handshake")
 
 
+Two = Callable[[str, str, str], Any]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Two:
+    """What an engine says with so many workers and a seed of hashes, which it is asked once."""
+
+    @cache
+    def told(engine: str, workers: str, seed: str) -> Any:
+        what = (*TWO, "--engine", engine, "--workers", workers)
+        return alone(tmp_path_factory.mktemp("alone"), *what, seed=seed)
+
+    return told
+
+
 @pytest.mark.parametrize(("engine", "workers"), [("reference", "2"), ("numpy", "1"), ("fast", "2")])
-def test_the_same_run_says_the_same_but_for_seconds(engine: str, workers: str, tmp_path: Path) -> None:
-    what = (*TWO, "--engine", engine, "--workers", workers)
-    first, second = (alone(tmp_path, *what, seed=seed) for seed in ("1", "77"))
+def test_the_same_run_says_the_same_but_for_seconds(engine: str, workers: str, two: Two) -> None:
+    first, second = (two(engine, workers, seed) for seed in ("1", "77"))
     assert timeless(first) == timeless(second)
     assert first["verdict"] == "holds"
 
@@ -100,9 +115,9 @@ def test_a_violation_is_told_the_same_but_for_seconds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
-def test_workers_change_circumstances_only(engine: str, tmp_path: Path) -> None:
-    one, two = (alone(tmp_path, *TWO, "--engine", engine, "--workers", count) for count in ("1", "2"))
-    assert answer(one) == answer(two)
+def test_workers_change_circumstances_only(engine: str, two: Two) -> None:
+    alone_it_says, both_say = (two(engine, count, "1") for count in ("1", "2"))
+    assert answer(alone_it_says) == answer(both_say)
 
 
 def test_kept_tables_change_circumstances_only(tmp_path: Path) -> None:
