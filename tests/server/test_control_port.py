@@ -416,9 +416,8 @@ BUGS = (
     ("clock-stays", CONTROLS + "advance", "seconds + COARSE_SECONDS", "0", forward),
     ("reset-keeps-groups", CONTROLS + "reset", "self.stored = Stored()", "pass", reset),
     ("reset-keeps-faults", CONTROLS + "reset", "self.faults.forget()", "pass", reset),
-    ("reset-keeps-topics", CONTROLS + "reset", "self.server = Server(self._settings, hooks=self.hooks)",
-     "topics = self.server.topics; self.server = Server(self._settings, hooks=self.hooks); "
-     "self.server.topics = topics", reset),
+    ("reset-keeps-topics", CONTROLS + "reset", "hooks=self.hooks, listening=self._where)",
+     "hooks=(topics := self.server.topics) and self.hooks); self.server.topics = topics", reset),
     ("one-name-of-many", CONTROLS + "_note", "names.update(name for name in said if name)",
      "names.update(said[1:2])", connected),
     ("one-partition", OPERATION + "_create_topic", 'said["partitions"])\n', "1)\n", topical),

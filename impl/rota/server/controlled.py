@@ -18,6 +18,7 @@ from rota.server.clock import PutForward
 from rota.server.controls import Controls, OpenConnection, error_code
 from rota.server.faults import Fault, FaultKind, Planned
 from rota.server.in_thread import in_thread
+from rota.server.listeners import Listening, on_port
 from rota.server.settings import USUAL, Settings
 from rota.server.snapshots import GroupSnapshot
 
@@ -37,7 +38,7 @@ class ControlledBroker:
     """
 
     def __init__(self, bootstrap: str, controls: Controls, loop: asyncio.AbstractEventLoop) -> None:
-        host, _, port = bootstrap.rpartition(":")
+        host, _, port = bootstrap.partition(",")[0].rpartition(":")
         self.bootstrap = bootstrap
         self.address = (host, int(port))
         self._controls = controls
@@ -169,17 +170,22 @@ class ControlledBroker:
 
 @contextmanager
 def controlled(
-    config: Mapping[str, object] | None = None, port: int = 0, profile: str = USUAL
+    config: Mapping[str, object] | None = None,
+    port: int = 0,
+    profile: str = USUAL,
+    where: Listening | None = None,
 ) -> Iterator[ControlledBroker]:
     """A server in a thread of its own while the block runs, held in hand.
 
-    config: settings by Kafka's names, beside `NO_DELAY`. All is in memory. Errors: as of `running`.
+    config: settings by Kafka's names, beside `NO_DELAY`. where: as of `serve`. All is in memory.
+    Errors: as of `running`.
     """
 
     async def serve(stop: asyncio.Event, listening: Callable[[ControlledBroker], object]) -> None:
         loop = cast(PutForward, asyncio.get_running_loop())
-        controls = Controls(loop, Settings.of({**NO_DELAY, **(config or {})}, profile))
-        address = await controls.start(port)
+        settings = Settings.of({**NO_DELAY, **(config or {})}, profile)
+        controls = Controls(loop, settings, where or Listening(on_port(port)))
+        address = await controls.start()
         try:
             listening(ControlledBroker(address, controls, loop))
             await stop.wait()

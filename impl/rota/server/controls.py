@@ -18,7 +18,7 @@ from uuid import UUID
 from rota.coordinator import Append, TimerId, TimerKind
 from rota.coordinator.timers import expires
 from rota.server.answers import Later
-from rota.server.broker import HOST, Hooks, Server
+from rota.server.broker import Hooks, Server
 from rota.server.clock import PutForward
 from rota.server.cluster import Cluster
 from rota.server.connection import Connection
@@ -28,6 +28,7 @@ from rota.server.faults import CutOff, Fault, FaultKind, Faults, Planned
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.groups import GroupService
 from rota.server.intake import FRAME_LIMITS
+from rota.server.listeners import USUALLY, Listening
 from rota.server.refused import refused
 from rota.server.settings import NODE_ID, Settings
 from rota.server.snapshots import GroupSnapshot, Stored
@@ -112,9 +113,10 @@ class Controls:
     planned. is_loaded: whether any node coordinates.
     """
 
-    def __init__(self, loop: PutForward, settings: Settings) -> None:
+    def __init__(self, loop: PutForward, settings: Settings, where: Listening = USUALLY) -> None:
         self._loop = loop
         self._settings = settings
+        self._where = where
         self._names: weakref.WeakKeyDictionary[Connection, set[str]] = weakref.WeakKeyDictionary()
         self._delays: set[asyncio.TimerHandle] = set()
         self._one_at_a_time = asyncio.Lock()
@@ -122,11 +124,11 @@ class Controls:
         self.stored = Stored()
         self.is_loaded = True
         self.hooks = Hooks(self._takes, self._log, loop.wall_clock_ms)
-        self.server = Server(settings, hooks=self.hooks)
+        self.server = Server(settings, hooks=self.hooks, listening=where)
 
-    async def start(self, port: int = 0) -> str:
+    async def start(self) -> str:
         """The server listens. As of `Server.start`."""
-        return await self.server.start(port)
+        return await self.server.start()
 
     async def stop(self) -> None:
         """As of `Server.stop`; nothing that was delayed happens any more."""
@@ -150,7 +152,7 @@ class Controls:
     @property
     def bootstrap(self) -> str:
         """Where clients find it."""
-        return f"{HOST}:{self.cluster.ports[NODE_ID]}"
+        return self.server.bootstrap
 
     @property
     def now_ms(self) -> int:
@@ -200,7 +202,7 @@ class Controls:
         if name == "FindCoordinator" and not self.is_loaded and body.get("key_type", 0) == _GROUP:
             self._refuse(body, context, "COORDINATOR_NOT_AVAILABLE")
             return True
-        if self.is_loaded and context.connection.port == self.cluster.ports[self.cluster.coordinator]:
+        if self.is_loaded and context.endpoint.node_id == self.cluster.coordinator:
             return False
         if name == "ListGroups":
             context.reply({"groups": []})
@@ -309,8 +311,8 @@ class Controls:
         """The coordinator is another node from now on, with what its log has; its address."""
         async with self._one_at_a_time:
             cluster = self.cluster
-            if OTHER_NODE not in cluster.ports:
-                cluster.ports[OTHER_NODE] = await self.server.listen_too()
+            if OTHER_NODE not in self.server.endpoints:
+                await self.server.add_broker(OTHER_NODE)
             cluster.coordinator = NODE_ID if cluster.coordinator == OTHER_NODE else OTHER_NODE
             self.groups_served.unload()
             self._take_over()
@@ -339,7 +341,7 @@ class Controls:
     @property
     def coordinator(self) -> str:
         """The address of the node that coordinates, or did last."""
-        return f"{HOST}:{self.cluster.ports[self.cluster.coordinator]}"
+        return self.server.endpoints.at(self.cluster.coordinator)
 
     async def advance(self, seconds: float) -> None:
         """The server's clock is put forward; what is due by then happens."""
@@ -352,13 +354,13 @@ class Controls:
         Connections are closed; groups, offsets, topics, transactions and what was planned are gone.
         """
         async with self._one_at_a_time:
-            port = self.cluster.ports[NODE_ID]
+            ports = self.server.endpoints.ports
             self.faults.forget()
             await self.stop()
             self.stored = Stored()
             self.is_loaded = True
-            self.server = Server(self._settings, hooks=self.hooks)
-            await self.server.start(port)
+            self.server = Server(self._settings, hooks=self.hooks, listening=self._where)
+            await self.server.start(ports)
 
 
 def _known_api(name: str) -> str:
