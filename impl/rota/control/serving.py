@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from rota.control.http import ControlPort
+from rota.server.beginning import AT_RANDOM, Beginning
 from rota.server.broker import Server
 from rota.server.clock import PutForward
 from rota.server.controls import ControlPortError, Controls
@@ -21,6 +22,7 @@ async def serve_controlled(
     stop: asyncio.Event,
     listening: Callable[[Server, ControlPort], object],
     profile: str = USUAL,
+    beginning: Beginning = AT_RANDOM,
 ) -> None:
     """As `rota.server.serve`, all in memory, in the hand of whoever asks at the port `control`; 0: any.
 
@@ -28,7 +30,7 @@ async def serve_controlled(
     Errors: ControlPortError; as of `rota.server.serve`.
     """
     loop = cast(PutForward, asyncio.get_running_loop())
-    controls = Controls(loop, Settings.of(config, profile), where)
+    controls = Controls(loop, Settings.of(config, profile), where, beginning)
     await controls.start()
     try:
         door = _opened(controls, loop, control)

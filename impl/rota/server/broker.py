@@ -15,6 +15,7 @@ from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
 from rota.server.alter_configs import AlterConfigs
 from rota.server.alter_topics import CreatePartitions, DeleteTopics
 from rota.server.api_ranges import CLUSTER_ID, ApiRanges
+from rota.server.beginning import AT_RANDOM, Beginning, Ids
 from rota.server.cluster import Cluster
 from rota.server.connection import Connection
 from rota.server.context import RequestContext
@@ -22,6 +23,7 @@ from rota.server.create_topics import CreateTopics
 from rota.server.delete_records import DeleteRecords, OffsetForLeaderEpoch
 from rota.server.describe_configs import DescribeConfigs, ListConfigResources
 from rota.server.describe_partitions import DescribeTopicPartitions
+from rota.server.elsewhere import Elsewhere
 from rota.server.endpoints import Endpoint, Endpoints, Ports
 from rota.server.fetch import Fetches
 from rota.server.gate import already_authenticated
@@ -34,6 +36,7 @@ from rota.server.internal_topics import ensure_offsets
 from rota.server.list_offsets import list_offsets
 from rota.server.listeners import USUALLY, Listening, on_port
 from rota.server.one_node import OneNode
+from rota.server.placement import Placement
 from rota.server.produce import Produce
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
@@ -76,9 +79,10 @@ class Server:
     """A cluster of one broker or more. `start` once, `stop` once, both on the event loop that runs it.
 
     `coordinator` makes the group coordinator. `data_dir`: where its groups are kept; without, they are in
-    memory as all else is. `listening`: where it listens. `endpoints`: the same, with the ports that it has.
-    `connections` are those that are open, and share `landing`; `groups` is the
-    coordinator with its clock, and `cluster` says where it is; both None before the start.
+    memory as all else is. `listening`: where it listens; `beginning`: with which topics and ids it begins.
+    `endpoints`: the ports that it has. `placement`: who leads and coordinates what. `connections` are those
+    that are open, and share `landing`; `groups` is the coordinator with its clock, and `cluster` says where
+    it is; both None before the start.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Server:
         data_dir: DataDir | None = None,
         hooks: Hooks = Hooks(),
         listening: Listening = USUALLY,
+        beginning: Beginning = AT_RANDOM,
     ) -> None:
         self.max_frame = settings.socket_request_max_bytes
         self.max_idle = settings.connections_max_idle_ms / 1000
@@ -95,6 +100,11 @@ class Server:
         self.connections: set[Connection] = set()
         self.topics = Topics(settings, hooks.wall_clock)
         self.group_configs = GroupConfigs(settings, self.topics.configs)
+        self.placement = Placement(listening.brokers, settings.coordinator.partition_of)
+        self.topics.placement = self.placement
+        self._beginning = beginning
+        self._ids = Ids(beginning.seed)
+        self.topics.new_id = partial(self._ids.next, "topic")
         self.upkeep: Upkeep | None = None
         self.groups: GroupService | None = None
         self.cluster: Cluster | None = None
@@ -110,6 +120,7 @@ class Server:
         self._hooks = hooks
         self._takes = hooks.takes
         self.endpoints = Endpoints(listening, settings)
+        self._elsewhere = Elsewhere(self.placement)
         self._handlers: dict[str, Handler] = {}
         self._ranges = ApiRanges(frozenset())
 
@@ -139,6 +150,7 @@ class Server:
             self._hooks.log if stored is None else stored.log,
             self.turns,
             self._hooks.wall_clock,
+            self._ids,
         )
         self.groups.core.see_topics(self.topics)
         self.groups.core.see_group_configs(self.group_configs)
@@ -147,6 +159,7 @@ class Server:
                 await self.groups.load(stored.taken())
         if stored is not None:
             ensure_offsets(self.topics, self._settings)
+        self._beginning.create(self.topics)
         self.upkeep = Upkeep(self.topics, self._settings, loop, self.turns)
         slots = self._settings.max_incremental_fetch_session_cache_slots
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns, slots)
@@ -179,7 +192,7 @@ class Server:
             "ApiVersions": _answered(self.api_versions),
             "CreatePartitions": _answered(CreatePartitions(self.topics)),
             "CreateTopics": _answered_in_steps(CreateTopics(self.topics, self._settings)),
-            "DeleteRecords": _answered_in_steps(DeleteRecords(self.topics)),
+            "DeleteRecords": _asked_in_steps(DeleteRecords(self.topics)),
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "DescribeClientQuotas": _answered(one.describe_quotas),
             "DescribeCluster": one.describe_cluster,
@@ -193,17 +206,17 @@ class Server:
                 AlterConfigs(self.topics, configs, incremental=True)
             ),
             "ListConfigResources": _answered(ListConfigResources(self.topics, configs)),
-            "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
+            "ListOffsets": _asked_in_steps(partial(list_offsets, self.topics)),
             "ListPartitionReassignments": _answered(one.list_reassignments),
             "Metadata": cluster.describe,
-            "OffsetForLeaderEpoch": _answered_in_steps(OffsetForLeaderEpoch(self.topics)),
+            "OffsetForLeaderEpoch": _asked_in_steps(OffsetForLeaderEpoch(self.topics)),
             "Produce": produce,
             "SaslAuthenticate": _answered(already_authenticated),
             "SaslHandshake": _answered(already_authenticated),
             **groups.handlers,
             "AddOffsetsToTxn": _answered(transactions.add_offsets),
             "AddPartitionsToTxn": _answered_in_steps(transactions.add_partitions),
-            "DescribeProducers": _answered_in_steps(transactions.describe_producers),
+            "DescribeProducers": _asked_in_steps(transactions.describe_producers),
             "DescribeTransactions": _answered(transactions.describe),
             "EndTxn": transactions.end,
             "InitProducerId": _answered(transactions.init_producer_id),
@@ -275,7 +288,14 @@ class Server:
         return self.carry_out(body, context)
 
     def carry_out(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
-        """As `handle`, whatever the hooks would do with the request."""
+        """As `handle`, whatever the hooks would do with the request.
+
+        What another broker coordinates is refused here.
+        """
+        if not self.placement.is_one and (local := self._elsewhere.local(body, context)) is not body:
+            if local is None:
+                return None
+            body = local
         return self._handlers[context.api_name](body, context)
 
     def api_versions(self, body: Mapping[str, Any], version: int) -> Mapping[str, Any]:
@@ -302,9 +322,16 @@ def _answered_in_steps(
     function: Callable[[Mapping[str, Any], int], Generator[None, None, Mapping[str, Any]]],
 ) -> Handler:
     """A handler from a generator function (body, version) that returns the response body."""
+    return _asked_in_steps(lambda body, context: function(body, context.version))
+
+
+def _asked_in_steps(
+    function: Callable[[Mapping[str, Any], RequestContext], Generator[None, None, Mapping[str, Any]]],
+) -> Handler:
+    """The same, of one that has to know which broker was asked."""
 
     def steps(body: Mapping[str, Any], context: RequestContext) -> Iterator[None]:
-        context.reply((yield from function(body, context.version)))
+        context.reply((yield from function(body, context)))
 
     return steps
 
@@ -318,15 +345,17 @@ async def serve(
     data_dir: DataDir | None = None,
     profile: str = USUAL,
     where: Listening | None = None,
+    beginning: Beginning = AT_RANDOM,
 ) -> None:
     """Runs a server until `stop` is set; `listening` is called with it when it listens.
 
     `config` has Kafka's names; `coordinator` and `data_dir` are as of `Server`, `profile` one of `SERVED`.
-    `where` it listens: at `port` of 127.0.0.1 if nothing is said.
+    `where` it listens: at `port` of 127.0.0.1 if nothing is said. `beginning`: with which topics and ids.
     Errors: SettingsError; StorageError; OSError if a port cannot be had.
     """
     settings = Settings.of(config, profile)
-    server = Server(settings, coordinator, data_dir, listening=where or Listening(on_port(port)))
+    at = where or Listening(on_port(port))
+    server = Server(settings, coordinator, data_dir, listening=at, beginning=beginning)
     await server.start()
     try:
         listening(server)
@@ -343,6 +372,7 @@ def running(
     data_dir: DataDir | None = None,
     profile: str = USUAL,
     where: Listening | None = None,
+    beginning: Beginning = AT_RANDOM,
 ) -> Iterator[str]:
     """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT", or several such.
 
@@ -354,7 +384,7 @@ def running(
         def told(server: Server) -> None:
             listening(server.bootstrap)
 
-        await serve(config or {}, port, stop, told, coordinator, data_dir, profile, where)
+        await serve(config or {}, port, stop, told, coordinator, data_dir, profile, where, beginning)
 
     with in_thread(until) as address:
         yield address

@@ -1,7 +1,7 @@
 """What a broker answers without its group coordinator and its logs: Metadata and FindCoordinator.
 
-The cluster is this one broker: it leads every partition and coordinates every group. Under another node's id
-and port it may be the coordinator as well, for tests of clients whose coordinator moves.
+The cluster is this one server, which may be several brokers, each at ports of its own: one leads a partition
+and coordinates a group, the others say that they do not (`placement`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from rota.server.api_ranges import CLUSTER_ID
 from rota.server.context import RequestContext
 from rota.server.endpoints import Endpoint, Endpoints
 from rota.server.errors import ErrorCode, Refusal
-from rota.server.internal_topics import OFFSETS, ensure_offsets, is_internal
+from rota.server.internal_topics import ensure_offsets, is_internal
 from rota.server.partition import LEADER_EPOCH
+from rota.server.placement import OFFSETS
 from rota.server.settings import MAX_PARTITIONS, NODE_ID, Settings
 from rota.server.topics import Topic, Topics
 
@@ -38,7 +39,7 @@ Body = Mapping[str, Any]
 class Cluster:
     """The brokers at their `endpoints` with their topics, which Metadata may create.
 
-    `coordinator` is the node that FindCoordinator names. `loop` is where topics are made a moment after a
+    Who leads and coordinates is the topics' placement. `loop` is where topics are made a moment after a
     Metadata has asked for them. Whoever asks is told of everybody's place at the listener by which he came.
     """
 
@@ -50,7 +51,7 @@ class Cluster:
         self._settings = settings
         self._topics = topics
         self._endpoints = endpoints
-        self.coordinator = NODE_ID
+        self._placement = topics.placement
 
     def find_coordinators(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         """FindCoordinator: this broker, for groups and for transactions; all else gets INVALID_REQUEST."""
@@ -63,12 +64,14 @@ class Cluster:
         return _in_steps(LongAnswer(context, "coordinators", {}), found_all)
 
     def _coordinator(self, key_type: int, key: str, listener: str) -> dict[str, Any]:
+        nowhere = {"key": key, "node_id": -1, "host": "", "port": -1}
         if key_type == _GROUP:
             ensure_offsets(self._topics, self._settings)
-            return {"key": key, **self._place(self.coordinator, listener)}
+            if not self._placement.is_loaded:
+                return nowhere | {"error_code": ErrorCode.COORDINATOR_NOT_AVAILABLE}
+            return {"key": key, **self._place(self._placement.of_group(key), listener)}
         if key_type == _TRANSACTION:
-            return {"key": key, **self._place(NODE_ID, listener)}
-        nowhere = {"key": key, "node_id": -1, "host": "", "port": -1}
+            return {"key": key, **self._place(self._placement.of_transaction(key), listener)}
         return nowhere | {"error_code": ErrorCode.INVALID_REQUEST}
 
     def describe(self, body: Body, context: RequestContext) -> Iterator[None]:
@@ -76,7 +79,7 @@ class Cluster:
         by id."""
         version, asked = context.version, body["topics"]
         if asked is None or (version == 0 and not asked):
-            topics: Iterator[dict[str, Any]] = (_described(topic) for topic in self._topics.all())
+            topics: Iterator[dict[str, Any]] = (self._described(topic) for topic in self._topics.all())
         elif 10 <= version < 12 and any(_by_id(topic) for topic in asked):
             topics = (
                 {**topic, "name": topic["name"] or "", "error_code": ErrorCode.INVALID_REQUEST}
@@ -108,7 +111,7 @@ class Cluster:
 
     def _identified(self, topic_id: UUID) -> dict[str, Any]:
         try:
-            return _described(self._topics.identified(topic_id))
+            return self._described(self._topics.identified(topic_id))
         except Refusal as refusal:
             return {"name": None, "topic_id": topic_id, "error_code": refusal.error_code}
 
@@ -117,15 +120,25 @@ class Cluster:
         wanted = name or ""
         try:
             if self._topics.partition_count(wanted):
-                return _described(self._topics.named(wanted))
+                return self._described(self._topics.named(wanted))
             self._topics.check(wanted, 0)
             if allow_creation and self._settings.auto_create_topics_enable:
                 if not self._settings.auto_create_topics_delay_ms:
-                    return _described(self._created(wanted))
+                    return self._described(self._created(wanted))
                 self._create_soon(wanted)
         except Refusal as refusal:
             return {"name": wanted, "error_code": refusal.error_code}
         return {"name": wanted, "error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+    def _described(self, topic: Topic) -> dict[str, Any]:
+        count, placement = len(topic.partitions), self._placement
+        if placement.is_one:
+            partitions = _partitions(count)
+        else:
+            factor = topic.replication_factor
+            partitions = [_led(each, placement.replicas(topic.name, each, factor)) for each in range(count)]
+        told = {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
+        return told | {"is_internal": is_internal(topic.name)}
 
     def _create_soon(self, name: str) -> None:
         """The topic is there a moment later: its controller has to make it, as in Kafka."""
@@ -157,18 +170,15 @@ def _in_steps(answer: LongAnswer, elements: Iterator[dict[str, Any]]) -> Iterato
     answer.send()
 
 
-def _described(topic: Topic) -> dict[str, Any]:
-    partitions = _partitions(len(topic.partitions))
-    told = {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
-    return told | {"is_internal": is_internal(topic.name)}
-
-
 @lru_cache(16)
 def _partitions(count: int) -> list[dict[str, Any]]:
-    """So many partitions; those of all topics are led alike."""
-    nodes = [NODE_ID]
-    same = {"leader_id": NODE_ID, "leader_epoch": LEADER_EPOCH, "replica_nodes": nodes, "isr_nodes": nodes}
-    return [{"partition_index": index, **same} for index in range(count)]
+    """So many partitions; where there is one broker those of all topics are led alike."""
+    return [_led(index, [NODE_ID]) for index in range(count)]
+
+
+def _led(index: int, nodes: list[int]) -> dict[str, Any]:
+    led = {"leader_id": nodes[0], "leader_epoch": LEADER_EPOCH, "replica_nodes": nodes, "isr_nodes": nodes}
+    return {"partition_index": index, **led}
 
 
 def _by_id(topic: Body) -> bool:

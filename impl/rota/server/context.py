@@ -81,6 +81,11 @@ class RequestContext:
         return self._connection.endpoint
 
     @property
+    def correlation_id(self) -> int:
+        """The number that its client knows it by."""
+        return self._correlation_id
+
+    @property
     def connection(self) -> Answering:
         """The connection that the request came on."""
         return self._connection

@@ -20,6 +20,7 @@ from rota.cli.interrupts import ENDING, Interrupted
 from rota.cli.keeping import try_files, write_files
 from rota.cli.serve_options import ADMITTING, LISTENING, listening, listening_options, ports, told
 from rota.cli.verb import Example, Verb
+from rota.coordinator import GroupCoordinator
 from rota.log import Fsync
 from rota.server import (
     KNOWN,
@@ -34,6 +35,7 @@ from rota.server import (
 )
 from rota.server import serve as serve_until
 from rota.server.allocator import give_back_large
+from rota.server.beginning import Beginning, topics_of
 from rota.server.clock import PutForward
 from rota.server.controls import ControlPortError
 from rota.server.endpoints import PortTaken
@@ -53,6 +55,7 @@ SECTIONS = {
     "Whom it lets in": ADMITTING,
     "What it keeps": ("--data-dir", "--fsync"),
     "What tests may do to it": ("--control", "--control-file"),
+    "What it begins with": ("--topic", "--seed"),
     "How it behaves": ("--profile", "--set"),
     "What to report": ("--log-level",),
 }
@@ -100,6 +103,10 @@ EXAMPLES = (
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write the port of --control to when it listens; removed at its end.",
 )
+@click.option("--topic", "topics", metavar="NAME:PARTITIONS", multiple=True,
+              help="A topic that is there from the start; repeatable.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), metavar="N",
+              help="Member and topic ids are made of this, the same in each run.")  # fmt: skip
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.",
               shell_complete=completing.settings_of_brokers)  # fmt: skip
 @click.option(
@@ -121,6 +128,8 @@ def serve(
     fsync: str,
     control: int | None,
     control_file: Path | None,
+    topics: tuple[str, ...],
+    seed: int | None,
     settings: tuple[str, ...],
     profile: str,
     log_level: str,
@@ -133,6 +142,7 @@ def serve(
     client asks for one. What it mends is in docs/beside-kafka.md.
     """
     config, data, at = _config(settings), _data_dir(data_dir, fsync), listening(**where)
+    beginning = _beginning(topics, seed, data)
     _check_control(control, control_file, at, data)
     try_files([port_file] if port_file else [], "name another --port-file")
     try_files([control_file] if control_file else [], "name another --control-file")
@@ -141,9 +151,9 @@ def serve(
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
         with asyncio.Runner(loop_factory=None if control is None else PutForward) as runner:
-            how = _How(config, profile, at, control, data)
+            how = _How(config, profile, at, control, data, beginning)
             interrupted = runner.run(_serve(how, port_file, control_file))
-    except StorageError as error:
+    except (StorageError, SettingsError) as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
@@ -197,6 +207,16 @@ def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
     return DataDir(str(path), Fsync.INTERVAL, interval) if interval else DataDir(str(path), Fsync(fsync))
 
 
+def _beginning(topics: Sequence[str], seed: int | None, data_dir: DataDir | None) -> Beginning:
+    """What the server begins with. Errors: UsageError."""
+    if seed is not None and data_dir is not None:
+        raise UsageError("--seed makes the same ids again, which --data-dir may have already; leave one out")
+    try:
+        return Beginning(topics_of(topics), seed)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+
+
 def _check_control(control: int | None, file: Path | None, at: Listening, data_dir: DataDir | None) -> None:
     """Errors: UsageError for what a control port cannot be with."""
     if control is None and file is not None:
@@ -217,6 +237,7 @@ class _How:
     at: Listening
     control: int | None
     data_dir: DataDir | None
+    beginning: Beginning
 
     async def serve(
         self, stop: asyncio.Event, listening: Callable[[Server, ControlPort | None], object]
@@ -225,7 +246,7 @@ class _How:
         if self.control is not None:
             from rota.control.serving import serve_controlled  # HTTP is loaded where it is asked for
 
-            about = self.config, self.at, self.control, stop, listening, self.profile
+            about = self.config, self.at, self.control, stop, listening, self.profile, self.beginning
             await serve_controlled(*about)
             return
 
@@ -233,7 +254,15 @@ class _How:
             listening(server, None)
 
         await serve_until(
-            self.config, 0, stop, alone, data_dir=self.data_dir, profile=self.profile, where=self.at
+            self.config,
+            0,
+            stop,
+            alone,
+            GroupCoordinator,
+            self.data_dir,
+            self.profile,
+            self.at,
+            self.beginning,
         )
 
 
