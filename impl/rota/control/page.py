@@ -27,7 +27,8 @@ body { max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .3rem; overflow-wrap: anywhere; }
 p { margin: .3rem 0; } .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .3rem 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; overflow-wrap: anywhere; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; }
+td { min-width: 5rem; max-width: 24rem; overflow-wrap: break-word; }
 th { font-weight: 600; border-bottom: 1px solid #8888; } td { border-bottom: 1px solid #8883; }
 .state { border: 1px solid currentColor; border-radius: .3rem; padding: 0 .4rem; font: .9rem system-ui; }
 """
@@ -107,7 +108,8 @@ def _member(member: Json, leader: str | None) -> Sequence[object]:
         name += f", instance {member['group_instance_id']}"
     client = f"{member['client_id']} at {member['client_host'].removeprefix('/')}"
     waits = member.get("awaits") or member.get("state") or ""
-    return name, client, _places(member["partitions"]), waits, _timers(member["timers_ms"]).removeprefix("; ")
+    has = [] if member.get("assignment") == "" else member["partitions"]
+    return name, client, _places(has), waits, _timers(member["timers_ms"]).removeprefix("; ")
 
 
 def _places(partitions: Sequence[Json] | None) -> str:
