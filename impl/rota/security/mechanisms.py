@@ -15,6 +15,9 @@ MECHANISMS = (PLAIN, *DIGESTS)
 """In the order in which a broker tells them."""
 
 
+_INVALID = "Authentication failed: Invalid username or password"
+
+
 class Exchange(Protocol):
     """What a client and a server say to each other. username: None until the client is known."""
 
@@ -34,15 +37,18 @@ class PlainServer:
     def respond(self, said: bytes) -> bytes:
         """Who, and with which password: all of it in one message."""
         try:
-            tokens = said.decode().split("\0")
+            tokens = said.decode().split("\0", 3)
         except UnicodeDecodeError:
-            raise NotAuthenticated("a message that is no UTF-8") from None
-        if len(tokens) != 3 or not all(tokens[1:]):
-            raise NotAuthenticated("no user with a password")
+            raise NotAuthenticated("a message that is no UTF-8", _INVALID) from None
+        if len(tokens) != 3:
+            told = f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(tokens)}"
+            raise NotAuthenticated("no user with a password", told)
         authorization_id, name, password = tokens
+        for what, said_of_it in (("username", name), ("password", password)):
+            if not said_of_it:
+                raise NotAuthenticated(f"no {what}", f"Authentication failed: {what} not specified")
         if not self._users.has(name, password):
-            text = "Authentication failed: Invalid username or password"
-            raise NotAuthenticated("no such user, or another password", text)
+            raise NotAuthenticated("no such user, or another password", _INVALID)
         if authorization_id not in ("", name):
             raise NotAuthenticated("another authorization id", OTHER_AUTHORIZATION_ID)
         self.username = name
