@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -75,10 +76,30 @@ def test_the_job_to_copy_calls_rota_as_it_is() -> None:
 
 def test_the_container_runs_as_a_user_and_with_this_lock_alone() -> None:
     text = (ROOT / "Containerfile").read_text()
-    build, final = re.split(r"(?m)^FROM (?!.* AS )", text)
-    steps = final.splitlines()
-    assert steps.index("USER rota") < steps.index('ENTRYPOINT ["rota"]')
-    assert re.findall(r"locks/(\S+)", final) == ["conform.txt"]
-    assert "--no-deps" in final
-    for path in re.findall(r"locks/\S+\.txt", build + final):
+    _, build, installed, broker, final = re.split(r"(?m)^FROM ", text)
+    assert "USER rota" in installed.splitlines()
+    assert "USER" not in broker + final
+    assert all(each.startswith("installed") for each in (broker, final))
+    assert 'ENTRYPOINT ["rota"]' in final
+    assert re.findall(r"locks/(\S+)", installed) == ["conform.txt"]
+    assert "--no-deps" in installed
+    for path in re.findall(r"locks/\S+\.txt", build + installed):
         assert (ROOT / path).is_file(), path
+
+
+def test_the_container_of_a_broker_tells_clients_where_it_is() -> None:
+    """Its own words, at another port of the loopback interface."""
+    text = (ROOT / "Containerfile").read_text()
+    (broker,) = re.findall(r"(?s)^FROM installed AS broker\n(.*?)^FROM", text, re.MULTILINE)
+    words = [
+        word for _, said in re.findall(r"(?m)^(ENTRYPOINT|CMD) (.*)$", broker) for word in json.loads(said)
+    ]
+    assert "PLAINTEXT://0.0.0.0:9092" in words
+    here = [word.replace("0.0.0.0:9092", "127.0.0.1:0") for word in words]
+    process = subprocess.Popen([sys.executable, "-m", *here], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "listening on localhost:9092\n"
+    finally:
+        process.terminate()
+        assert process.wait(timeout=30) == 0

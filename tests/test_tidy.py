@@ -46,7 +46,10 @@ ARROWS = {
     "impl/coordinator": Arrow(),
     "impl/log": Arrow(frozenset({"wire"})),
     "impl/transactions": Arrow(),
-    "impl/server": Arrow(frozenset({"coordinator", "log", "transactions", "wire"}), frozenset({"uvloop"})),
+    "impl/security": Arrow(),
+    "impl/server": Arrow(
+        frozenset({"coordinator", "log", "security", "transactions", "wire"}), frozenset({"uvloop"})
+    ),
     "impl/control": Arrow(frozenset({"coordinator", "server", "wire"})),
     "proofs/proofs": Arrow(frozenset({"spec", "invariants"}), frozenset({"z3"})),
 }

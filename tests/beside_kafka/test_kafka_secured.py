@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.sockets import exactly
 from rota.cli.conform import conform
 from rota.cli.main import main
+from rota.conformance.connections.scram import Scram
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.kafka_broker import USUAL, Node, java_for, new_cluster_id
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import Process
+from rota.security import MECHANISMS, Users
+from rota.server import running
+from rota.server.listeners import Listening, listeners_of
+from rota.wire import decode_response, encode_request, frame
 
 pytestmark = pytest.mark.long
 
@@ -169,3 +177,143 @@ def test_a_certificate_of_ours(broker: Secured) -> None:
     assert outcome.exit_code == 0, outcome.output
     assert broker.judged("SSL", trusting(broker), "heartbeat").exit_code == 3
     assert broker.judged("SSL", own, "heartbeat").exit_code == 3
+
+
+SAID = ("error_code", "error_message", "session_lifetime_ms")
+
+
+class Talk:
+    """A connection to a listener with SASL; what each request is answered, where that has to be the same."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._socket = socket.create_connection(address, timeout=10)
+        self.heard: list[object] = []
+
+    def ask(self, name: str, version: int, **body: Any) -> dict[str, Any]:
+        """The answer's body, empty if the connection ends instead."""
+        answer = self._exchanged(encode_request(name, version, body, 1, "c"))
+        if answer is None:
+            return {}
+        told = decode_response(name, version, answer).body
+        kept = {
+            key: told[key] for key in ("error_code", "error_message", "session_lifetime_ms") if key in told
+        }
+        if "mechanisms" in told:
+            kept["mechanisms"] = sorted(told["mechanisms"])
+        if "auth_bytes" in told:
+            kept["auth_bytes"] = bool(told["auth_bytes"])
+        self.heard.append(kept)
+        return told
+
+    def token(self, data: bytes) -> bytes | None:
+        """What a message without a header is answered; None for the end of the connection."""
+        answer = self._exchanged(data)
+        if answer is not None:
+            self.heard.append(bool(answer))
+        return answer
+
+    def _exchanged(self, payload: bytes) -> bytes | None:
+        try:
+            self._socket.sendall(frame(payload))
+            size = exactly(self._socket, 4)
+            return exactly(self._socket, int.from_bytes(size, "big"))
+        except (OSError, EOFError):
+            self.heard.append("the end")
+            return None
+
+    def close(self) -> None:
+        """Whatever has been said."""
+        self._socket.close()
+
+
+Dialogue = Callable[[Talk], object]
+SOFTWARE = {"client_software_name": "a", "client_software_version": "1"}
+
+
+def plainly(name: str = NAME, password: str = PASSWORD, other: str = "") -> bytes:
+    return f"{other}\0{name}\0{password}".encode()
+
+
+def by_plain(token: bytes, version: int = 2) -> Dialogue:
+    def said(to: Talk) -> None:
+        to.ask("SaslHandshake", 1, mechanism="PLAIN")
+        to.ask("SaslAuthenticate", version, auth_bytes=token)
+        to.ask("ApiVersions", 0)
+
+    return said
+
+
+def by_scram(mechanism: str, password: str = PASSWORD, name: str = ESCAPED) -> Dialogue:
+    def said(to: Talk) -> None:
+        to.ask("SaslHandshake", 1, mechanism=mechanism)
+        scram = Scram(mechanism, name, password)
+        challenge = to.ask("SaslAuthenticate", 1, auth_bytes=scram.first()).get("auth_bytes")
+        if challenge:
+            to.ask("SaslAuthenticate", 1, auth_bytes=scram.final(challenge))
+        to.ask("ApiVersions", 0)
+
+    return said
+
+
+def all_of(*steps: tuple[str, int, dict[str, Any]]) -> Dialogue:
+    def said(to: Talk) -> None:
+        for name, version, body in steps:
+            to.ask(name, version, **body)
+
+    return said
+
+
+def without_headers(password: str = PASSWORD) -> Dialogue:
+    def said(to: Talk) -> None:
+        to.ask("SaslHandshake", 0, mechanism="PLAIN")
+        to.token(plainly(password=password))
+        to.ask("ApiVersions", 0)
+
+    return said
+
+
+HANDSHAKE = ("SaslHandshake", 1, {"mechanism": "PLAIN"})
+GOOD, BAD = (("SaslAuthenticate", 2, {"auth_bytes": token}) for token in (plainly(), b"x"))
+VERSIONS = ("ApiVersions", 3, SOFTWARE)
+ODD_VERSIONS = ("ApiVersions", 3, {**SOFTWARE, "client_software_name": "-"})
+HEARTBEAT = ("Heartbeat", 4, {"group_id": "g", "member_id": "m"})
+DIALOGUES: Mapping[str, Dialogue] = {
+    "plain": by_plain(plainly()), "plain-0": by_plain(plainly(), 0),
+    "wrong": by_plain(plainly(password="x")), "unknown": by_plain(plainly("eve")), "empty": by_plain(b""),
+    "no-password": by_plain(plainly(password="")), "no-name": by_plain(plainly("")),
+    "two-tokens": by_plain(b"\0alice"), "four-tokens": by_plain(plainly() + b"\0x\0y"),
+    "no-utf-8": by_plain(b"\0\xff\0\xff"), "as-other": by_plain(plainly(other="bob")),
+    "as-itself": by_plain(plainly(other=NAME)), "scram-256": by_scram(SCRAM[0]),
+    "scram-512": by_scram(SCRAM[1]), "scram-wrong": by_scram(SCRAM[0], "x"),
+    "scram-unknown": by_scram(SCRAM[1], name="eve"),
+    "no-mechanism": all_of(("SaslHandshake", 1, {"mechanism": "GSSAPI"}), HANDSHAKE),
+    "versions": all_of(VERSIONS, HANDSHAKE, GOOD, VERSIONS), "versions-twice": all_of(VERSIONS, VERSIONS),
+    "odd-versions": all_of(ODD_VERSIONS, VERSIONS, HANDSHAKE, GOOD),
+    "handshake-then-versions": all_of(HANDSHAKE, VERSIONS), "nothing": all_of(HEARTBEAT),
+    "early": all_of(GOOD), "in-the-middle": all_of(HANDSHAKE, HEARTBEAT, GOOD),
+    "handshake-twice": all_of(HANDSHAKE, HANDSHAKE, GOOD), "again": all_of(HANDSHAKE, GOOD, GOOD, VERSIONS),
+    "handshake-again": all_of(HANDSHAKE, GOOD, HANDSHAKE, VERSIONS), "garbage": all_of(HANDSHAKE, BAD),
+    "old": without_headers(), "old-wrong": without_headers("x"),
+}  # fmt: skip
+
+
+def heard(address: tuple[str, int]) -> dict[str, list[object]]:
+    """What is answered, by dialogue."""
+    found = {}
+    for name, dialogue in DIALOGUES.items():
+        talk = Talk(address)
+        dialogue(talk)
+        talk.close()
+        found[name] = talk.heard
+    return found
+
+
+def test_rota_serve_says_what_kafka_says(broker: Secured) -> None:
+    """Order of checks, errors and their words, and where the connection ends."""
+    here = listeners_of(["SASL_PLAINTEXT://127.0.0.1:0"])
+    users = Users({NAME: PASSWORD, ESCAPED: PASSWORD})
+    with running(where=Listening(here, users=users, mechanisms=MECHANISMS)) as address:
+        host, _, port = address.rpartition(":")
+        rota = heard((host, int(port)))
+    kafka = heard(("127.0.0.1", broker.ports["SASL_PLAINTEXT"]))
+    assert [(name, rota[name], kafka[name]) for name in DIALOGUES if rota[name] != kafka[name]] == []

@@ -199,7 +199,7 @@ def without_filters(original: Original) -> Original:
 
 
 def any_key_type(original: Original) -> Original:
-    return lambda self, key_type, key: original(self, 0, key)
+    return lambda self, key_type, key, listener: original(self, 0, key, listener)
 
 
 def no_offset_is_an_error(original: Original) -> Original:

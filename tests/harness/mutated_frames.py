@@ -37,6 +37,7 @@ from rota.wire.schema import Field
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from harness.endpoints import HERE
 from harness.extremes import AGAIN, BITS, DEAR, STRETCH, Faults, usual
 from rota.virtual import arrive
 
@@ -263,7 +264,7 @@ class Segment:
         return spent
 
     def connected(self) -> tuple[Connection, Silent]:
-        connection, transport = Connection(self.server), Silent()
+        connection, transport = Connection(self.server, HERE), Silent()
         connection.connection_made(transport)
         return connection, transport
 

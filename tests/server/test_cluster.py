@@ -4,9 +4,11 @@ from uuid import UUID
 
 import pytest
 
+from harness.endpoints import HERE, Fixed
 from rota.coordinator import GroupCoordinator
 from rota.server import KNOWN, Settings, SettingsError, running
-from rota.server.cluster import ApiRanges, Cluster
+from rota.server.api_ranges import ApiRanges
+from rota.server.cluster import Cluster
 from rota.server.settings import MAX_PARTITIONS
 from rota.server.topics import Topics
 from rota.wire import advertised, api, decode_response, encode_response, encode_response_in_slices
@@ -16,6 +18,8 @@ ZERO = UUID(int=0)
 
 class Asked:
     """A request; its answer as a client reads it."""
+
+    endpoint = HERE
 
     def __init__(self, api_name, version):
         self.api_name, self.version = api_name, version
@@ -65,7 +69,7 @@ class Loop:
 
 def cluster(**config):
     settings = Settings.of({name.replace("_", "."): value for name, value in config.items()})
-    return Answers(settings, Topics(settings), "h", 9092, Loop())
+    return Answers(settings, Topics(settings), Fixed(), Loop())
 
 
 def errors(answer):

@@ -3,6 +3,7 @@
 A client's turn is 2 ms, or one step if that is longer; so with steps of 10 ms others wait for 80.
 """
 
+from harness.endpoints import HERE, Fixed
 from harness.lines import Lines
 from rota.coordinator import (
     CoordinatorConfig,
@@ -30,6 +31,7 @@ class Asked:
     """A request, and its answer as a client reads it."""
 
     client_host = "/127.0.0.1"
+    endpoint = HERE
 
     def __init__(self, api_name, version):
         self.api_name, self.version = api_name, version
@@ -67,7 +69,7 @@ def described(partitions):
     topics = Topics(settings)
     topics.create("t", partitions)
     asked = Asked("Metadata", 12)
-    most = longest(Cluster(settings, topics, "h", 9092, None).describe({"topics": None}, asked))
+    most = longest(Cluster(settings, topics, Fixed(), None).describe({"topics": None}, asked))
     (topic,) = asked.answer["topics"]
     assert [each["partition_index"] for each in topic["partitions"]] == [*range(partitions)]
     return most

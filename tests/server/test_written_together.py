@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+from harness.endpoints import HERE
 from rota.server import broker
 from rota.server.connection import Connection
 from rota.server.idle import Idle
@@ -102,7 +103,7 @@ def played(play):
     async def main():
         broker = Broker()
         transport = Transport()
-        transport.protocol = connection = Connection(broker)
+        transport.protocol = connection = Connection(broker, HERE)
         connection.connection_made(transport)
         await play(connection, transport, broker)
 
@@ -214,7 +215,7 @@ def is_given_back():
         serving = Broker()
         serving.max_idle = 1_000
         transport = Transport()
-        transport.protocol = connection = Connection(serving)
+        transport.protocol = connection = Connection(serving, HERE)
         connection.connection_made(transport)
         transport.deaf = True
         arrive(connection, heartbeats("g"))
@@ -263,8 +264,8 @@ def test_nothing_is_held_back_on_an_accepted_socket(start, connect, monkeypatch)
     found = []
 
     class Watched(broker.Server):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
             found.append(self)
 
     monkeypatch.setattr(broker, "Server", Watched)

@@ -31,6 +31,7 @@ def _classic(controls: Controls, group: Group) -> Json:
     return {
         "group_id": group.group_id,
         "type": "classic",
+        "coordinator": controls.placement.of_group(group.group_id),
         "state": group.state.value,
         "state_since_ms": group.state_since_ms,
         "generation": group.generation_id,
@@ -78,6 +79,7 @@ def _consumer(controls: Controls, group: ConsumerGroup) -> Json:
     return {
         "group_id": group.group_id,
         "type": "consumer",
+        "coordinator": controls.placement.of_group(group.group_id),
         "state": group.state.value,
         "epoch": group.epoch.epoch,
         "target_epoch": group.target_epoch.epoch,

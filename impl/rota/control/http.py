@@ -1,8 +1,9 @@
-"""The control port over HTTP: on the loopback interface, for programs and not for pages of a browser.
+"""The control port over HTTP: on the loopback interface, for programs, with a page to look at.
 
 A page of somewhere else that a browser on this machine shows could send requests here too. So a request must
 name this port as its host, which a name that is made to resolve to the loopback address does not, and must
-not come from a page (browsers say so by `Origin` or `Sec-Fetch-Site`).
+not come from a page (browsers say so by `Origin` or `Sec-Fetch-Site`), but for the state page, which asks for
+itself again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from importlib.metadata import version
 from typing import Any
@@ -21,9 +23,11 @@ from rota.control.loopback import LoopbackServer
 from rota.control.metrics import CONTENT_TYPE, text
 from rota.control.openapi import document
 from rota.control.operations import OPERATIONS, Operation
+from rota.control.page import CONTENT_TYPE as PAGE_TYPE
+from rota.control.page import POLICY, page
 from rota.server.controls import ControlError, Controls, UnknownName
 
-DOCUMENT, METRICS = "/openapi.json", "/metrics"
+DOCUMENT, METRICS, PAGE = "/openapi.json", "/metrics", "/"
 
 MOST_BYTES = 64 * 1024
 """Of the body of a request."""
@@ -68,11 +72,11 @@ class ControlPort(LoopbackServer):
 
         return asyncio.run_coroutine_threadsafe(there(), self._loop).result()
 
-    def metrics(self) -> str:
-        """What Prometheus scrapes."""
+    def told(self, tell: Callable[[Controls], str]) -> str:
+        """What is told of the server, on the event loop."""
 
         async def there() -> str:
-            return text(self._controls)
+            return tell(self._controls)
 
         return asyncio.run_coroutine_threadsafe(there(), self._loop).result()
 
@@ -81,6 +85,14 @@ class ControlPort(LoopbackServer):
         self.shutdown()
         self._serving.join(STOP_SECONDS)
         self.server_close()
+
+
+@dataclass(frozen=True)
+class _Text:
+    """An answer that is no JSON."""
+
+    body: str
+    content_type: str
 
 
 class _Refusal(Exception):
@@ -103,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_any(self) -> None:
         """Any method: which there are depends on the path."""
         allowed = ""
-        answer: Mapping[str, Any] | str
+        answer: Mapping[str, Any] | _Text
         try:
             self._check_origin()
             status, answer = 200, self._answer()
@@ -123,14 +135,16 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Nobody reads it."""
 
-    def _send(self, status: int, answer: Mapping[str, Any] | str, allowed: str) -> None:
-        is_text = isinstance(answer, str)
-        body = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode() + b"\n"
+    def _send(self, status: int, answer: Mapping[str, Any] | _Text, allowed: str) -> None:
+        kind = answer.content_type if isinstance(answer, _Text) else "application/json"
+        body = answer.body.encode() if isinstance(answer, _Text) else json.dumps(answer).encode() + b"\n"
         self.send_response(status)
         for name, value in (("Allow", allowed), ("Connection", "close" if self.close_connection else "")):
             if value:
                 self.send_header(name, value)
-        self.send_header("Content-Type", CONTENT_TYPE if is_text else "application/json")
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cache-Control", "no-store")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -144,18 +158,22 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refusal(
                 403, f"this port answers to {' and '.join(self.server.hosts)} only; ask one of these"
             )
-        if "Origin" in self.headers or self.headers.get("Sec-Fetch-Site", "none") != "none":
+        site = self.headers.get("Sec-Fetch-Site", "none")
+        is_own = site == "same-origin" and self.command == "GET" and urlsplit(self.path).path == PAGE
+        if "Origin" in self.headers or not (site == "none" or is_own):
             raise _Refusal(403, "pages of a browser are not answered; ask from a program")
 
-    def _answer(self) -> Mapping[str, Any] | str:
+    def _answer(self) -> Mapping[str, Any] | _Text:
         asked = urlsplit(self.path)
         if asked.path == METRICS and self.command == "GET":
-            return self.server.metrics()
+            return _Text(self.server.told(text), CONTENT_TYPE)
+        if asked.path == PAGE and self.command == "GET":
+            return _Text(self.server.told(page), PAGE_TYPE)
         if asked.path == DOCUMENT and self.command == "GET":
             return document(version("rota"), self.server.url)
         operations = _BY_PATH.get(asked.path, {})
         if not operations:
-            there = ", ".join((*_BY_PATH, METRICS, DOCUMENT))
+            there = ", ".join((*_BY_PATH, METRICS, DOCUMENT, PAGE))
             raise _Refusal(404, f"there is nothing at {asked.path}; there are {there}")
         operation = operations.get(self.command)
         if operation is None:

@@ -108,7 +108,7 @@ async def _expire(controls: Controls, said: Said) -> Answer:
 
 
 async def _move(controls: Controls, said: Said) -> Answer:
-    return {"coordinator": await controls.move_coordinator()}
+    return {"coordinator": await controls.move_coordinator(said["node_id"], said["group_id"])}
 
 
 async def _unload(controls: Controls, said: Said) -> Answer:
@@ -146,7 +146,10 @@ _ERROR = Field(
 )  # fmt: skip
 _TIMES = Field("times", "integer", "how many", default=1, least=1, most=MOST_TIMES)
 _APIS = tuple(sorted(FRAME_LIMITS))
-_WHERE = {"coordinator": "the address of the broker that coordinates, null where none does"}
+_WHERE = {
+    "coordinator": "the address of the broker that coordinates, or several with a comma between; null where "
+    "none does"
+}
 
 OPERATIONS: Sequence[Operation] = (
     Operation(
@@ -203,7 +206,12 @@ OPERATIONS: Sequence[Operation] = (
     ),
     Operation(
         "moveCoordinator", "POST", "/coordinator/move",
-        "Another broker coordinates all groups, with what the log has; the next move goes back.", _move,
+        "Another broker coordinates all groups, with what the log has. Where there is one broker, another "
+        "one opens, and the next move goes back.", _move,
+        (
+            Field("node_id", "integer", "which broker; the next one if it is left out", least=1, most=1_000),
+            Field("group_id", "string", "only groups in one partition of the log with this one move"),
+        ),
         gives=_WHERE,
     ),
     Operation(

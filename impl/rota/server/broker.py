@@ -1,10 +1,9 @@
-"""The server: a listener on 127.0.0.1, its connections, and which part answers which request."""
+"""The server: its listeners, its connections, and which part answers which request."""
 
 from __future__ import annotations
 
 import asyncio
 import resource
-import socket
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,14 +14,19 @@ from typing import Any
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
 from rota.server.alter_configs import AlterConfigs
 from rota.server.alter_topics import CreatePartitions, DeleteTopics
-from rota.server.cluster import CLUSTER_ID, ApiRanges, Cluster
+from rota.server.api_ranges import CLUSTER_ID, ApiRanges
+from rota.server.beginning import AT_RANDOM, Beginning, Ids
+from rota.server.cluster import Cluster
 from rota.server.connection import Connection
 from rota.server.context import RequestContext
 from rota.server.create_topics import CreateTopics
 from rota.server.delete_records import DeleteRecords, OffsetForLeaderEpoch
 from rota.server.describe_configs import DescribeConfigs, ListConfigResources
 from rota.server.describe_partitions import DescribeTopicPartitions
+from rota.server.elsewhere import Elsewhere
+from rota.server.endpoints import Endpoint, Endpoints, Ports
 from rota.server.fetch import Fetches
+from rota.server.gate import already_authenticated
 from rota.server.group_configs import GroupConfigs
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.groups import GroupService
@@ -30,7 +34,9 @@ from rota.server.in_thread import in_thread
 from rota.server.intake import Intake
 from rota.server.internal_topics import ensure_offsets
 from rota.server.list_offsets import list_offsets
+from rota.server.listeners import USUALLY, Listening, on_port
 from rota.server.one_node import OneNode
+from rota.server.placement import Placement
 from rota.server.produce import Produce
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
@@ -43,15 +49,8 @@ from rota.server.unsent import Unsent
 from rota.server.upkeep import Upkeep
 from rota.transactions import CoordinatorConfig as TransactionsConfig
 
-HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
 """How long a stop waits for the log's answers; and after them for the disk, and for replies being sent."""
-
-BACKLOG = 100
-"""Connections that the system holds until they are accepted."""
-
-ACCEPTED_AT_ONCE = 10
-"""Connections accepted in one iteration of the event loop; those of four may wait to be closed again."""
 
 READ_AT_ONCE = 256 * 1024
 """Bytes that are read of a connection in one go, at most."""
@@ -77,11 +76,13 @@ class Hooks:
 
 
 class Server:
-    """One broker. `start` once, `stop` once, both on the event loop that runs it.
+    """A cluster of one broker or more. `start` once, `stop` once, both on the event loop that runs it.
 
     `coordinator` makes the group coordinator. `data_dir`: where its groups are kept; without, they are in
-    memory as all else is. `connections` are those that are open, and share `landing`; `groups` is the
-    coordinator with its clock, and `cluster` says where it is; both None before the start.
+    memory as all else is. `listening`: where it listens; `beginning`: with which topics and ids it begins.
+    `endpoints`: the ports that it has. `placement`: who leads and coordinates what. `connections` are those
+    that are open, and share `landing`; `groups` is the coordinator with its clock, and `cluster` says where
+    it is; both None before the start.
     """
 
     def __init__(
@@ -90,6 +91,8 @@ class Server:
         coordinator: CoordinatorFactory = GroupCoordinator,
         data_dir: DataDir | None = None,
         hooks: Hooks = Hooks(),
+        listening: Listening = USUALLY,
+        beginning: Beginning = AT_RANDOM,
     ) -> None:
         self.max_frame = settings.socket_request_max_bytes
         self.max_idle = settings.connections_max_idle_ms / 1000
@@ -97,6 +100,11 @@ class Server:
         self.connections: set[Connection] = set()
         self.topics = Topics(settings, hooks.wall_clock)
         self.group_configs = GroupConfigs(settings, self.topics.configs)
+        self.placement = Placement(listening.brokers, settings.coordinator.partition_of)
+        self.topics.placement = self.placement
+        self._beginning = beginning
+        self._ids = Ids(beginning.seed)
+        self.topics.new_id = partial(self._ids.next, "topic")
         self.upkeep: Upkeep | None = None
         self.groups: GroupService | None = None
         self.cluster: Cluster | None = None
@@ -111,30 +119,27 @@ class Server:
         self._data_dir = data_dir
         self._hooks = hooks
         self._takes = hooks.takes
-        self._listener: asyncio.Server | None = None
-        self._others: list[asyncio.Server] = []
+        self.endpoints = Endpoints(listening, settings)
+        self._elsewhere = Elsewhere(self.placement)
         self._handlers: dict[str, Handler] = {}
         self._ranges = ApiRanges(frozenset())
 
-    async def start(self, port: int = 0) -> str:
-        """Listens; port 0 takes any free one. Returns "127.0.0.1:PORT".
+    async def start(self, ports: Ports | None = None) -> str:
+        """Listens, at these ports if there are any; returns the place of each broker, with a comma between.
 
-        Nobody is served before the groups of `data_dir` are loaded. Errors: OSError as of `bind`;
-        StorageError.
+        That is what clients take as bootstrap.servers, at the first listener. Nobody is served before the
+        groups of `data_dir` are loaded. Errors: OSError as of `bind`; StorageError.
         """
         loop = asyncio.get_running_loop()
         self.turns = Turns(loop)
         self.intake = Intake(self._settings.queued_max_request_bytes, loop.call_later, loop.time)
         # What arrives before the loop serves it waits in the backlog.
-        listening = socket.create_server((HOST, port), backlog=BACKLOG)
-        port = listening.getsockname()[1]
-        self._listener = await loop.create_server(
-            lambda: Connection(self), sock=listening, backlog=ACCEPTED_AT_ONCE, start_serving=False
-        )
+        self.endpoints.bind(ports or {})
         try:
+            await self.endpoints.prepare(self._connection)
             stored = None if self._data_dir is None else await read(self._settings, self._data_dir)
         except BaseException:
-            self._listener.close()
+            self.endpoints.close()
             raise
         self.groups = GroupService(
             self._settings.coordinator,
@@ -145,6 +150,7 @@ class Server:
             self._hooks.log if stored is None else stored.log,
             self.turns,
             self._hooks.wall_clock,
+            self._ids,
         )
         self.groups.core.see_topics(self.topics)
         self.groups.core.see_group_configs(self.group_configs)
@@ -153,21 +159,27 @@ class Server:
                 await self.groups.load(stored.taken())
         if stored is not None:
             ensure_offsets(self.topics, self._settings)
+        self._beginning.create(self.topics)
         self.upkeep = Upkeep(self.topics, self._settings, loop, self.turns)
         slots = self._settings.max_incremental_fetch_session_cache_slots
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns, slots)
-        self.cluster = Cluster(self._settings, self.topics, HOST, port, loop)
+        self.cluster = Cluster(self._settings, self.topics, self.endpoints, loop)
         self._handlers = self._wired(self.cluster, self.groups, self.fetches)
-        self._ranges = ApiRanges(frozenset(self._handlers), self.cluster.ports)
-        await self._listener.start_serving()
-        listening.listen(BACKLOG)  # asyncio has one number for both
-        return f"{HOST}:{port}"
+        self._ranges = ApiRanges(frozenset(self._handlers), self.endpoints)
+        await self.endpoints.serve()
+        return self.bootstrap
 
-    async def listen_too(self) -> int:
-        """Listens at one more port, which it returns, as if it were another broker."""
-        other = await asyncio.get_running_loop().create_server(lambda: Connection(self), HOST, 0)
-        self._others.append(other)
-        return int(other.sockets[0].getsockname()[1])
+    @property
+    def bootstrap(self) -> str:
+        """Each broker's HOST:PORT at the first listener, with a comma between."""
+        return ",".join(self.endpoints.at(node_id) for node_id in self.endpoints.node_ids)
+
+    async def add_broker(self, node_id: int) -> None:
+        """One broker more, at ports of its own. Errors: OSError where there are none."""
+        await self.endpoints.add_node(node_id, self._connection)
+
+    def _connection(self, endpoint: Endpoint) -> Connection:
+        return Connection(self, endpoint)
 
     def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
         """Which part answers which API."""
@@ -177,13 +189,13 @@ class Server:
         return {
             "AlterConfigs": _answered_in_steps(AlterConfigs(self.topics, configs, incremental=False)),
             "AlterPartitionReassignments": _answered_in_steps(one.alter_reassignments),
-            "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
+            "ApiVersions": _answered(self.api_versions),
             "CreatePartitions": _answered(CreatePartitions(self.topics)),
             "CreateTopics": _answered_in_steps(CreateTopics(self.topics, self._settings)),
-            "DeleteRecords": _answered_in_steps(DeleteRecords(self.topics)),
+            "DeleteRecords": _asked_in_steps(DeleteRecords(self.topics)),
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "DescribeClientQuotas": _answered(one.describe_quotas),
-            "DescribeCluster": _answered(one.describe_cluster),
+            "DescribeCluster": one.describe_cluster,
             "DescribeConfigs": DescribeConfigs(self.topics, configs),
             "DescribeLogDirs": _answered_in_steps(one.describe_log_dirs),
             "DescribeTopicPartitions": _answered_in_steps(DescribeTopicPartitions(self.topics)),
@@ -194,15 +206,17 @@ class Server:
                 AlterConfigs(self.topics, configs, incremental=True)
             ),
             "ListConfigResources": _answered(ListConfigResources(self.topics, configs)),
-            "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
+            "ListOffsets": _asked_in_steps(partial(list_offsets, self.topics)),
             "ListPartitionReassignments": _answered(one.list_reassignments),
             "Metadata": cluster.describe,
-            "OffsetForLeaderEpoch": _answered_in_steps(OffsetForLeaderEpoch(self.topics)),
+            "OffsetForLeaderEpoch": _asked_in_steps(OffsetForLeaderEpoch(self.topics)),
             "Produce": produce,
+            "SaslAuthenticate": _answered(already_authenticated),
+            "SaslHandshake": _answered(already_authenticated),
             **groups.handlers,
             "AddOffsetsToTxn": _answered(transactions.add_offsets),
             "AddPartitionsToTxn": _answered_in_steps(transactions.add_partitions),
-            "DescribeProducers": _answered_in_steps(transactions.describe_producers),
+            "DescribeProducers": _asked_in_steps(transactions.describe_producers),
             "DescribeTransactions": _answered(transactions.describe),
             "EndTxn": transactions.end,
             "InitProducerId": _answered(transactions.init_producer_id),
@@ -233,10 +247,9 @@ class Server:
         A parked Fetch is answered with what there is, a request that is parked in the coordinator with
         NOT_COORDINATOR: it resigns.
         """
-        if self._listener is None or self.groups is None or self.fetches is None:
+        if self.groups is None or self.fetches is None:
             return
-        for listener in (self._listener, *self._others):
-            listener.close()
+        self.endpoints.close()
         if self.upkeep is not None:
             self.upkeep.stop()
         for connection in self.connections:
@@ -251,7 +264,7 @@ class Server:
             self.groups.resign()
         finally:
             await asyncio.gather(self._close_connections(), self.groups.log.close(STOP_SECONDS))
-            await self._listener.wait_closed()
+            await self.endpoints.closed()
 
     async def _close_connections(self) -> None:
         """Closes each when what was written has left, after STOP_SECONDS at once."""
@@ -275,8 +288,19 @@ class Server:
         return self.carry_out(body, context)
 
     def carry_out(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
-        """As `handle`, whatever the hooks would do with the request."""
+        """As `handle`, whatever the hooks would do with the request.
+
+        What another broker coordinates is refused here.
+        """
+        if not self.placement.is_one and (local := self._elsewhere.local(body, context)) is not body:
+            if local is None:
+                return None
+            body = local
         return self._handlers[context.api_name](body, context)
+
+    def api_versions(self, body: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+        """The answer to ApiVersions."""
+        return self._ranges.api_versions(body, version)
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
@@ -298,9 +322,16 @@ def _answered_in_steps(
     function: Callable[[Mapping[str, Any], int], Generator[None, None, Mapping[str, Any]]],
 ) -> Handler:
     """A handler from a generator function (body, version) that returns the response body."""
+    return _asked_in_steps(lambda body, context: function(body, context.version))
+
+
+def _asked_in_steps(
+    function: Callable[[Mapping[str, Any], RequestContext], Generator[None, None, Mapping[str, Any]]],
+) -> Handler:
+    """The same, of one that has to know which broker was asked."""
 
     def steps(body: Mapping[str, Any], context: RequestContext) -> Iterator[None]:
-        context.reply((yield from function(body, context.version)))
+        context.reply((yield from function(body, context)))
 
     return steps
 
@@ -309,20 +340,25 @@ async def serve(
     config: Mapping[str, object],
     port: int,
     stop: asyncio.Event,
-    listening: Callable[[str], object] = lambda address: None,
+    listening: Callable[[Server], object] = lambda server: None,
     coordinator: CoordinatorFactory = GroupCoordinator,
     data_dir: DataDir | None = None,
     profile: str = USUAL,
+    where: Listening | None = None,
+    beginning: Beginning = AT_RANDOM,
 ) -> None:
-    """Runs a server until `stop` is set; `listening` is called with the address, "127.0.0.1:PORT".
+    """Runs a server until `stop` is set; `listening` is called with it when it listens.
 
     `config` has Kafka's names; `coordinator` and `data_dir` are as of `Server`, `profile` one of `SERVED`.
-    Errors: SettingsError; StorageError; OSError if the port cannot be had.
+    `where` it listens: at `port` of 127.0.0.1 if nothing is said. `beginning`: with which topics and ids.
+    Errors: SettingsError; StorageError; OSError if a port cannot be had.
     """
-    server = Server(Settings.of(config, profile), coordinator, data_dir)
-    address = await server.start(port)
+    settings = Settings.of(config, profile)
+    at = where or Listening(on_port(port))
+    server = Server(settings, coordinator, data_dir, listening=at, beginning=beginning)
+    await server.start()
     try:
-        listening(address)
+        listening(server)
         await stop.wait()
     finally:
         await server.stop()
@@ -335,15 +371,20 @@ def running(
     coordinator: CoordinatorFactory = GroupCoordinator,
     data_dir: DataDir | None = None,
     profile: str = USUAL,
+    where: Listening | None = None,
+    beginning: Beginning = AT_RANDOM,
 ) -> Iterator[str]:
-    """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT".
+    """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT", or several such.
 
     The arguments are those of `serve`. Errors: as of `serve`, before the block; whatever the server's end
     raises, after it.
     """
 
     async def until(stop: asyncio.Event, listening: Callable[[str], object]) -> None:
-        await serve(config or {}, port, stop, listening, coordinator, data_dir, profile)
+        def told(server: Server) -> None:
+            listening(server.bootstrap)
+
+        await serve(config or {}, port, stop, told, coordinator, data_dir, profile, where, beginning)
 
     with in_thread(until) as address:
         yield address

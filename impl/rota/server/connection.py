@@ -16,6 +16,8 @@ from contextlib import suppress
 from typing import Any, Protocol, cast
 
 from rota.server.context import RequestContext
+from rota.server.endpoints import Endpoint
+from rota.server.gate import MOST_UNKNOWN, Gate, Versions
 from rota.server.idle import Idle
 from rota.server.incoming import FrameError, Incoming
 from rota.server.intake import Intake, frame_limit
@@ -40,7 +42,7 @@ READ_AHEAD = 64 * 1024
 _API_VERSIONS = api("ApiVersions")
 
 
-class Broker(Protocol):
+class Broker(Versions, Protocol):
     """What a connection needs of its server. `max_idle` is in seconds; negative: no bound.
 
     landing: where the bytes of whichever connection is being read arrive, to be taken from there at once.
@@ -55,14 +57,8 @@ class Broker(Protocol):
     landing: memoryview
     unsent: Unsent
 
-    def serves(self, key: int, version: int) -> bool:
-        """Whether requests of that API and version are answered."""
-
     def handle(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
         """Answers the request through its context, now or later, or in steps, to be gone through."""
-
-    def out_of_range(self) -> Mapping[str, Any]:
-        """The body, in version 0, that answers an ApiVersions of an unknown version."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -73,18 +69,21 @@ class Connection(asyncio.BufferedProtocol):
     """
 
     __slots__ = (
-        "__weakref__", "_broker", "_ended", "_finishing", "_idle", "_in_flight", "_incoming", "_is_dropped",
-        "_loop", "_outgoing", "_reading", "_steps", "_transport", "_will_go_on", "_working", "_writable",
-        "client_host", "client_port", "closed",
+        "__weakref__", "_broker", "_ended", "_finishing", "_gate", "_idle", "_in_flight", "_incoming",
+        "_is_dropped", "_loop", "_outgoing", "_reading", "_steps", "_transport", "_will_go_on", "_working",
+        "_writable", "client_host", "client_port", "closed", "endpoint",
     )  # fmt: skip
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
         self.client_host = ""
         self.client_port = 0
         self._broker = broker
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._incoming = Incoming(self, broker.intake, broker.max_frame)
+        sasl, most = endpoint.sasl, broker.max_frame
+        self._gate = None if sasl is None else Gate(sasl, broker, self._loop.call_later, self._loop.time)
+        self._incoming = Incoming(self, broker.intake, most if sasl is None else min(most, MOST_UNKNOWN))
         self._outgoing = Outgoing(self._write, self._unanswerable, lambda: self._writable, self._holds)
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
@@ -151,6 +150,10 @@ class Connection(asyncio.BufferedProtocol):
         self._incoming.admit()
         self._go_on_soon()
 
+    def known(self) -> None:
+        """The gate is open: its client may send what clients send."""
+        self._incoming.allow(self._broker.max_frame)
+
     def finish(self) -> None:
         """Handles no further request; the one in flight may still be answered."""
         self._finishing = True
@@ -203,12 +206,6 @@ class Connection(asyncio.BufferedProtocol):
     def is_there(self) -> bool:
         """Whether there is somebody at the other end."""
         return self._transport is not None and not self._transport.is_closing()
-
-    @property
-    def port(self) -> int:
-        """The port that its client connected to; 0 if it is gone."""
-        own = self._transport.get_extra_info("sockname") if self._transport is not None else None
-        return int(own[1]) if own else 0
 
     def close_as_slow(self) -> None:
         """Its long answer is not taken, and others need the room."""
@@ -286,11 +283,15 @@ class Connection(asyncio.BufferedProtocol):
             self._step(self._steps)
             return True
         payload = self._next_frame() if self._ready() else None
-        if isinstance(payload, bytes):
+        if payload is None:
+            return False
+        if self._gate is not None and not self._gate.admits(payload, self):
+            self._broker.intake.give_back(self)
+        elif isinstance(payload, bytes):
             self._request(payload)
-        elif payload is not None:
+        else:
             self._steps = self._long_request(payload)
-        return payload is not None and self._has_work()
+        return self._has_work()
 
     def _step(self, steps: Iterator[None]) -> None:
         """Goes on with a request that takes several steps; to its end, be its client there or not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
+from rota.server.endpoints import Endpoint
 from rota.wire import (
     Bytes,
     Request,
@@ -18,10 +19,7 @@ class Answering(Protocol):
     """The connection that a request came on."""
 
     client_host: str
-
-    @property
-    def port(self) -> int:
-        """The port that its client connected to; 0 if it is gone."""
+    endpoint: Endpoint
 
     @property
     def is_there(self) -> bool:
@@ -76,6 +74,16 @@ class RequestContext:
         """As `reply`, of an object whose attributes are named as the response's fields are. Never raises."""
         self._connection.answer_with(self.api_name, self.version, reply, self._correlation_id)
         self._connection.ended(self)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Which broker was asked, and by which listener."""
+        return self._connection.endpoint
+
+    @property
+    def correlation_id(self) -> int:
+        """The number that its client knows it by."""
+        return self._correlation_id
 
     @property
     def connection(self) -> Answering:

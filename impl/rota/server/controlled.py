@@ -14,10 +14,12 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
+from rota.server.beginning import AT_RANDOM, Beginning
 from rota.server.clock import PutForward
 from rota.server.controls import Controls, OpenConnection, error_code
 from rota.server.faults import Fault, FaultKind, Planned
 from rota.server.in_thread import in_thread
+from rota.server.listeners import Listening, on_port
 from rota.server.settings import USUAL, Settings
 from rota.server.snapshots import GroupSnapshot
 
@@ -37,7 +39,7 @@ class ControlledBroker:
     """
 
     def __init__(self, bootstrap: str, controls: Controls, loop: asyncio.AbstractEventLoop) -> None:
-        host, _, port = bootstrap.rpartition(":")
+        host, _, port = bootstrap.partition(",")[0].rpartition(":")
         self.bootstrap = bootstrap
         self.address = (host, int(port))
         self._controls = controls
@@ -117,14 +119,18 @@ class ControlledBroker:
         """The log answers the coordinator's next appends with an error. Errors: ControlError."""
         self._ask(lambda: self._controls.fail_appends(error, times))
 
-    def move_coordinator(self) -> str:
+    def move_coordinator(self, node_id: int | None = None, group_id: str | None = None) -> str:
         """Another broker becomes the coordinator of all groups; its address, which FindCoordinator names.
 
         It has what the log has: groups that are Stable stay so, with members, generation and offsets. What is
-        parked is answered NOT_COORDINATOR, and so is whoever still asks the old one. Records are where they
-        were. The next move goes back.
+        parked is answered NOT_COORDINATOR, also of groups that stay where they are: all are loaded anew. And
+        so is whoever still asks the old one. Records are where they were.
+
+        node_id: which broker, by default the next one; where there is one, another one opens, and the next
+        move goes back. group_id: only groups in one partition of the log with this one move.
+        Errors: ControlError for a broker that there is not.
         """
-        return self._await(self._controls.move_coordinator())
+        return self._await(self._controls.move_coordinator(node_id, group_id))
 
     def unload_coordinator(self) -> None:
         """Nobody coordinates from now on, until `load_coordinator` or `move_coordinator`.
@@ -169,17 +175,25 @@ class ControlledBroker:
 
 @contextmanager
 def controlled(
-    config: Mapping[str, object] | None = None, port: int = 0, profile: str = USUAL
+    config: Mapping[str, object] | None = None,
+    port: int = 0,
+    profile: str = USUAL,
+    where: Listening | None = None,
+    brokers: int = 1,
+    beginning: Beginning = AT_RANDOM,
 ) -> Iterator[ControlledBroker]:
     """A server in a thread of its own while the block runs, held in hand.
 
-    config: settings by Kafka's names, beside `NO_DELAY`. All is in memory. Errors: as of `running`.
+    config: settings by Kafka's names, beside `NO_DELAY`. where: as of `serve`; brokers: how many there are,
+    where that does not say; beginning: with which topics and ids. All is in memory.
+    Errors: as of `running`.
     """
 
     async def serve(stop: asyncio.Event, listening: Callable[[ControlledBroker], object]) -> None:
         loop = cast(PutForward, asyncio.get_running_loop())
-        controls = Controls(loop, Settings.of({**NO_DELAY, **(config or {})}, profile))
-        address = await controls.start(port)
+        settings = Settings.of({**NO_DELAY, **(config or {})}, profile)
+        controls = Controls(loop, settings, where or Listening(on_port(port), brokers), beginning)
+        address = await controls.start()
         try:
             listening(ControlledBroker(address, controls, loop))
             await stop.wait()

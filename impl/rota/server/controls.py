@@ -18,7 +18,8 @@ from uuid import UUID
 from rota.coordinator import Append, TimerId, TimerKind
 from rota.coordinator.timers import expires
 from rota.server.answers import Later
-from rota.server.broker import HOST, Hooks, Server
+from rota.server.beginning import AT_RANDOM, Beginning
+from rota.server.broker import Hooks, Server
 from rota.server.clock import PutForward
 from rota.server.cluster import Cluster
 from rota.server.connection import Connection
@@ -28,6 +29,8 @@ from rota.server.faults import CutOff, Fault, FaultKind, Faults, Planned
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.groups import GroupService
 from rota.server.intake import FRAME_LIMITS
+from rota.server.listeners import USUALLY, Listening
+from rota.server.placement import Placement
 from rota.server.refused import refused
 from rota.server.settings import NODE_ID, Settings
 from rota.server.snapshots import GroupSnapshot, Stored
@@ -37,32 +40,11 @@ log = logging.getLogger(__name__)
 
 Body = Mapping[str, Any]
 
-_GROUP = 0
-"""The type of a key that FindCoordinator looks for, of groups."""
-
 OTHER_NODE = NODE_ID + 1
 """The node to which the coordinator moves first."""
 
 COARSE_SECONDS = 0.005
 """So much later than asked for timers may be, which count whole milliseconds."""
-
-_OF_A_COORDINATOR = frozenset(
-    {
-        "ConsumerGroupDescribe",
-        "ConsumerGroupHeartbeat",
-        "DeleteGroups",
-        "DescribeGroups",
-        "Heartbeat",
-        "JoinGroup",
-        "LeaveGroup",
-        "OffsetCommit",
-        "OffsetDelete",
-        "OffsetFetch",
-        "SyncGroup",
-        "TxnOffsetCommit",
-    }
-)
-"""APIs that only the coordinator answers; a ListGroups names what the broker itself coordinates."""
 
 
 class ControlError(LookupError):
@@ -109,24 +91,34 @@ class Controls:
     """The hand itself, and the server in it. All of it runs on the event loop.
 
     server: as it is now; `reset` puts another one in its place. stored: what its log has. faults: what is
-    planned. is_loaded: whether any node coordinates.
+    planned.
     """
 
-    def __init__(self, loop: PutForward, settings: Settings) -> None:
+    def __init__(
+        self,
+        loop: PutForward,
+        settings: Settings,
+        where: Listening = USUALLY,
+        beginning: Beginning = AT_RANDOM,
+    ) -> None:
         self._loop = loop
         self._settings = settings
+        self._where = where
+        self._beginning = beginning
         self._names: weakref.WeakKeyDictionary[Connection, set[str]] = weakref.WeakKeyDictionary()
         self._delays: set[asyncio.TimerHandle] = set()
         self._one_at_a_time = asyncio.Lock()
         self.faults = Faults()
         self.stored = Stored()
-        self.is_loaded = True
         self.hooks = Hooks(self._takes, self._log, loop.wall_clock_ms)
-        self.server = Server(settings, hooks=self.hooks)
+        self.server = self._made()
 
-    async def start(self, port: int = 0) -> str:
+    def _made(self) -> Server:
+        return Server(self._settings, hooks=self.hooks, listening=self._where, beginning=self._beginning)
+
+    async def start(self) -> str:
         """The server listens. As of `Server.start`."""
-        return await self.server.start(port)
+        return await self.server.start()
 
     async def stop(self) -> None:
         """As of `Server.stop`; nothing that was delayed happens any more."""
@@ -150,7 +142,7 @@ class Controls:
     @property
     def bootstrap(self) -> str:
         """Where clients find it."""
-        return f"{HOST}:{self.cluster.ports[NODE_ID]}"
+        return self.server.bootstrap
 
     @property
     def now_ms(self) -> int:
@@ -165,7 +157,7 @@ class Controls:
         self._note(body, context)
         fault = self.faults.of(context.api_name, context.client_id)
         if fault is None:
-            return self._is_elsewhere(body, context)
+            return False
         if fault.kind is FaultKind.ERROR:
             context.reply(refused(context.api_name, context.version, body, fault.error_code))
         elif fault.kind is FaultKind.DROP:
@@ -174,7 +166,7 @@ class Controls:
             self._delay(fault.delay_ms / 1000, body, context)
         else:
             context.answer_by(CutOff(cast(Connection, context.connection)))
-            return self._is_elsewhere(body, context)
+            return False
         return True
 
     def _delay(self, seconds: float, body: Body, context: RequestContext) -> None:
@@ -188,30 +180,10 @@ class Controls:
     def _steps(self, body: Body, context: RequestContext) -> Iterator[None]:
         """A request that comes late is carried out as any other."""
         try:
-            if not self._is_elsewhere(body, context):
-                yield from self.server.carry_out(body, context) or ()
+            yield from self.server.carry_out(body, context) or ()
         except Exception:
             log.exception("closing a connection: %s failed", context.api_name)
             context.close_connection("")
-
-    def _is_elsewhere(self, body: Body, context: RequestContext) -> bool:
-        """Answers what only a coordinator answers where the one that is asked is none."""
-        name = context.api_name
-        if name == "FindCoordinator" and not self.is_loaded and body.get("key_type", 0) == _GROUP:
-            self._refuse(body, context, "COORDINATOR_NOT_AVAILABLE")
-            return True
-        if self.is_loaded and context.connection.port == self.cluster.ports[self.cluster.coordinator]:
-            return False
-        if name == "ListGroups":
-            context.reply({"groups": []})
-            return True
-        if name in _OF_A_COORDINATOR:
-            self._refuse(body, context, "NOT_COORDINATOR")
-            return True
-        return False
-
-    def _refuse(self, body: Body, context: RequestContext, error: str) -> None:
-        context.reply(refused(context.api_name, context.version, body, ERROR_CODES[error]))
 
     def _note(self, body: Mapping[str, Any], context: RequestContext) -> None:
         names = self._names.setdefault(cast(Connection, context.connection), set())
@@ -305,27 +277,36 @@ class Controls:
         """The log answers its next appends with an error. Errors: UnknownName."""
         self.faults.fail_appends(error_code(error), times)
 
-    async def move_coordinator(self) -> str:
-        """The coordinator is another node from now on, with what its log has; its address."""
+    async def move_coordinator(self, node_id: int | None = None, group_id: str | None = None) -> str:
+        """A node coordinates from now on, with what its log has; its address.
+
+        All groups, or those that are in one partition of the log with this one. node_id: by default the next
+        one; where there is one broker another one opens. Errors: ControlError for a node that there is not.
+        """
         async with self._one_at_a_time:
-            cluster = self.cluster
-            if OTHER_NODE not in cluster.ports:
-                cluster.ports[OTHER_NODE] = await self.server.listen_too()
-            cluster.coordinator = NODE_ID if cluster.coordinator == OTHER_NODE else OTHER_NODE
+            endpoints = self.server.endpoints
+            if endpoints.node_ids == (NODE_ID,):
+                await self.server.add_broker(OTHER_NODE)
+            nodes = endpoints.node_ids
+            now = self.placement.of_group(group_id or "")
+            wanted = nodes[(nodes.index(now) + 1) % len(nodes)] if node_id is None else node_id
+            if wanted not in nodes:
+                raise ControlError(f"there is no broker {wanted}; there are {', '.join(map(str, nodes))}")
+            self.placement.move(wanted, group_id)
             self.groups_served.unload()
             self._take_over()
-            return self.coordinator
+            return endpoints.at(wanted)
 
     async def unload_coordinator(self) -> None:
         """No node coordinates from now on. Errors: ControlError where none does."""
         async with self._one_at_a_time:
             if not self.is_loaded:
                 raise ControlError("the coordinator is unloaded already; load it, or move it")
-            self.is_loaded = False
+            self.placement.is_loaded = False
             self.groups_served.unload()
 
     async def load_coordinator(self) -> str:
-        """The node that coordinated last has what its log has; its address. Errors: ControlError."""
+        """The nodes that coordinated last have what their log has; as `coordinator`. Errors: ControlError."""
         async with self._one_at_a_time:
             if self.is_loaded:
                 raise ControlError("the coordinator is loaded; unload it first, or move it")
@@ -334,12 +315,23 @@ class Controls:
 
     def _take_over(self) -> None:
         self.groups_served.take_over(self.stored.all())
-        self.is_loaded = True
+        self.placement.is_loaded = True
+
+    @property
+    def placement(self) -> Placement:
+        """Who coordinates what."""
+        return self.server.placement
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether any node coordinates."""
+        return self.placement.is_loaded
 
     @property
     def coordinator(self) -> str:
-        """The address of the node that coordinates, or did last."""
-        return f"{HOST}:{self.cluster.ports[self.cluster.coordinator]}"
+        """The addresses of the nodes that coordinate, or did last, with a comma between."""
+        nodes = self.placement.coordinators(self._settings.offsets_topic_num_partitions)
+        return ",".join(self.server.endpoints.at(node_id) for node_id in nodes)
 
     async def advance(self, seconds: float) -> None:
         """The server's clock is put forward; what is due by then happens."""
@@ -352,13 +344,12 @@ class Controls:
         Connections are closed; groups, offsets, topics, transactions and what was planned are gone.
         """
         async with self._one_at_a_time:
-            port = self.cluster.ports[NODE_ID]
+            ports = self.server.endpoints.ports
             self.faults.forget()
             await self.stop()
             self.stored = Stored()
-            self.is_loaded = True
-            self.server = Server(self._settings, hooks=self.hooks)
-            await self.server.start(port)
+            self.server = self._made()
+            await self.server.start(ports)
 
 
 def _known_api(name: str) -> str:

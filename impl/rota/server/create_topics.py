@@ -49,41 +49,53 @@ class CreateTopics:
         try:
             if repeated:
                 raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            partitions = self._partitions(entry)
+            partitions, factor = self._partitions(entry), self._factor(entry)
             self._topics.check(name, partitions)
             configs = _configs(entry["configs"])
             check(configs, self._topics.configs.inherited())
             made = Topic(name, _NO_ID, (), configs)
             if not validate_only:
-                made = self._topics.create(name, partitions, configs)
+                made = self._topics.create(name, partitions, configs, factor)
         except Refusal as refusal:
             return result | {"error_code": refusal.error_code, "error_message": refusal.message}
         told = [_shared(tuple(config.items())) for config in _plain(made, self._topics)]
         return result | {
-            "topic_id": made.topic_id, "num_partitions": partitions, "replication_factor": 1, "configs": told
+            "topic_id": made.topic_id, "num_partitions": partitions, "replication_factor": factor,
+            "configs": told,
         }  # fmt: skip
+
+    def _factor(self, entry: Body) -> int:
+        """How many brokers are to have each partition. Errors: Refusal where there are not so many."""
+        factor, brokers = int(entry["replication_factor"]), self._topics.placement.brokers
+        if factor == _DEFAULT:
+            return 1
+        if not 1 <= factor <= brokers:
+            there = "is one broker; give 1" if brokers == 1 else f"has {brokers} brokers; give 1 to {brokers}"
+            text = f"replication factor {factor}: rota {there}, or -1 for the default"
+            raise Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+        return factor
 
     def _partitions(self, entry: Body) -> int:
         """How many partitions are asked for. Errors: Refusal with what is wrong with that."""
         count, factor = entry["num_partitions"], entry["replication_factor"]
         if entry["assignments"]:
-            return _assigned(entry["assignments"], count, factor)
-        if factor not in (_DEFAULT, 1):
-            text = f"replication factor {factor}: rota is one broker; give 1, or -1 for the default"
-            raise Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+            return _assigned(entry["assignments"], count, factor, self._topics.placement.brokers)
         if count < 1 and count != _DEFAULT:
             text = f"{count} partitions; give at least 1, or -1 for the default"
             raise Refusal(ErrorCode.INVALID_PARTITIONS, text)
         return self._num_partitions if count == _DEFAULT else int(count)
 
 
-def _assigned(assignments: list[Body], count: int, factor: int) -> int:
+def _assigned(assignments: list[Body], count: int, factor: int, brokers: int) -> int:
     """The number of partitions of a manual assignment. Errors: Refusal."""
     if (count, factor) != (_DEFAULT, _DEFAULT):
         text = "with a manual assignment the number of partitions and the replication factor have to be -1"
         raise Refusal(ErrorCode.INVALID_REQUEST, text)
     if sorted(item["partition_index"] for item in assignments) != list(range(len(assignments))):
         text = "the partitions of a manual assignment have to be 0, 1, 2 and so on"
+        raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+    if brokers > 1:
+        text = f"rota places partitions on its {brokers} brokers by itself; give their number"
         raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
     if any(item["broker_ids"] != [NODE_ID] for item in assignments):
         text = f"every partition has to be assigned to broker {NODE_ID}, the only one"

@@ -12,7 +12,6 @@ from typing import Any
 from rota.server.errors import ErrorCode
 from rota.server.internal_topics import is_internal
 from rota.server.partition import LEADER_EPOCH
-from rota.server.settings import NODE_ID
 from rota.server.topics import Topics, name_problem
 
 MOST = 2_000
@@ -70,16 +69,18 @@ class DescribeTopicPartitions:
             )
             return told | {"error_code": code}, False
         end = min(begin + room, count)
-        told["partitions"] = [_partition(index) for index in range(begin, end)]
-        topic_id = self._topics.named(name).topic_id
-        return told | {"topic_id": topic_id, "is_internal": is_internal(name)}, end < count
+        topic, placement = self._topics.named(name), self._topics.placement
+        told["partitions"] = [
+            _partition(index, placement.replicas(name, index, topic.replication_factor))
+            for index in range(begin, end)
+        ]
+        return told | {"topic_id": topic.topic_id, "is_internal": is_internal(name)}, end < count
 
 
-def _partition(index: int) -> dict[str, Any]:
-    nodes = [NODE_ID]
+def _partition(index: int, nodes: list[int]) -> dict[str, Any]:
     return {
         "partition_index": index,
-        "leader_id": NODE_ID,
+        "leader_id": nodes[0],
         "leader_epoch": LEADER_EPOCH,
         "replica_nodes": nodes,
         "isr_nodes": nodes,

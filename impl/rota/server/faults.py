@@ -95,11 +95,7 @@ class CutOff:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.client_host = connection.client_host
-
-    @property
-    def port(self) -> int:
-        """Of the connection."""
-        return self._connection.port
+        self.endpoint = connection.endpoint
 
     @property
     def is_there(self) -> bool:

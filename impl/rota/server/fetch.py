@@ -190,7 +190,7 @@ class Fetches:
         except Refusal as refusal:
             context.reply({"error_code": refusal.error_code})
             return
-        fetch = yield from self._fetch(body, opened, context.version)
+        fetch = yield from self._fetch(body, opened, context)
         read = yield from fetch.read()
         logs = fetch.logs()
         if read.missing <= 0 or body["max_wait_ms"] <= 0 or not logs:
@@ -247,7 +247,7 @@ class Fetches:
                 del self._watching[log], self._ends[log]
         return parked
 
-    def _fetch(self, body: Body, opened: Opened, version: int) -> Generator[None, None, _Fetch]:
+    def _fetch(self, body: Body, opened: Opened, context: RequestContext) -> Generator[None, None, _Fetch]:
         max_bytes = min(body.get("max_bytes", self._max_bytes), self._max_bytes)
         replica_id = body.get("replica_id", body.get("replica_state", {}).get("replica_id", -1))
         topics = []
@@ -258,7 +258,7 @@ class Fetches:
             for item in entry["partitions"]:
                 if next(steps) % READ_AT_ONCE == 0:
                     yield
-                wanted.append(self._wanted(entry, item, version))
+                wanted.append(self._wanted(entry, item, context))
             topics.append((name, tuple(wanted)))
         return _Fetch(
             tuple(topics),
@@ -269,14 +269,14 @@ class Fetches:
             opened,
         )
 
-    def _wanted(self, entry: Body, item: Body, version: int) -> _Wanted:
+    def _wanted(self, entry: Body, item: Body, context: RequestContext) -> _Wanted:
         log, error_code = None, 0
         try:
-            if version >= _TOPIC_IDS_SINCE:
+            if context.version >= _TOPIC_IDS_SINCE:
                 topic = self._topics.identified(entry["topic_id"])
             else:
                 topic = self._topics.named(entry["topic"])
-            log = topic.partition(item["partition"])
+            log = self._topics.led(topic, item["partition"], context.endpoint.node_id)
         except Refusal as refusal:
             error_code = self._error(entry, refusal)
         epoch = item.get("current_leader_epoch", -1)

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-from uuid import uuid4
 
 from rota.coordinator import (
     Arm,
@@ -38,6 +37,7 @@ from rota.coordinator import (
 )
 from rota.log.group_replay import StoredGroup
 from rota.server.answers import AT_ONCE, Later, LongReply, Part, as_body, lists, slices
+from rota.server.beginning import Ids
 from rota.server.consumer_groups import ConsumerGroups
 from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
@@ -101,14 +101,15 @@ class FirstByName:
     Member ids are made as a broker makes them: client id or instance id, hyphen, random UUID.
     """
 
-    def __init__(self, wall_clock: Callable[[], int] = wall_clock_ms) -> None:
+    def __init__(self, wall_clock: Callable[[], int] = wall_clock_ms, ids: Ids | None = None) -> None:
         self._wall_clock = wall_clock
+        self._ids = ids or Ids()
 
     def now_ms(self) -> int:
         return self._wall_clock()
 
     def new_member_id(self, prefix: str) -> str:
-        return f"{prefix[:PREFIX_MAX]}-{uuid4()}"
+        return f"{prefix[:PREFIX_MAX]}-{self._ids.next('member', prefix)}"
 
     def protocol(self, tied: tuple[str, ...]) -> str:
         return min(tied)
@@ -122,7 +123,7 @@ class GroupService:
 
     `clean_every_ms`: how often offsets that have expired, and groups of no use, are removed. `log` makes the
     log, from the loop and what it is to answer. `turns`: whose turn it is on the loop. `wall_clock`: what
-    times of commits and retention are told by.
+    times of commits and retention are told by. `ids` are what members get, by default others each time.
     """
 
     def __init__(
@@ -135,8 +136,9 @@ class GroupService:
         log: Callable[[asyncio.AbstractEventLoop, Answered], GroupLog] = MemoryLog,
         turns: Turns | None = None,
         wall_clock: Callable[[], int] = wall_clock_ms,
+        ids: Ids | None = None,
     ) -> None:
-        self.core = coordinator(config, FirstByName(wall_clock))
+        self.core = coordinator(config, FirstByName(wall_clock, ids))
         self._loop = loop
         self._wall_clock = wall_clock
         self._last_append = self._forgotten = 0

@@ -45,6 +45,11 @@ class Incoming:
         self._size = 0
         self._admitted = True
 
+    def allow(self, max_frame: int) -> None:
+        """From the next frame on they may be so long."""
+        self._max_frame = max_frame
+        self._unasked = min(SHORT, max_frame)
+
     def add(self, data: bytes | memoryview) -> None:
         """Takes in what has been read."""
         self.received += data

@@ -9,15 +9,14 @@ Source: upstream's Topic#isInternal and AutoTopicCreationManager; a running Kafk
 from __future__ import annotations
 
 from rota.server.errors import ErrorCode, Refusal
+from rota.server.placement import OFFSETS, TRANSACTIONS
 from rota.server.settings import Settings
 from rota.server.topics import Topics
-
-OFFSETS = "__consumer_offsets"
 
 _ADMIN = "__admin_client"
 """Who may append to a broker's own topics, by its client id (upstream's AdminUtils#ADMIN_CLIENT_ID)."""
 
-_INTERNAL = frozenset({OFFSETS, "__transaction_state", "__share_group_state"})
+_INTERNAL = frozenset({OFFSETS, TRANSACTIONS, "__share_group_state"})
 
 
 def is_internal(name: str) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
+from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.partition import LEADER_EPOCH, Looking, PartitionLog, TimedOffset, check_leader_epoch
 from rota.server.topics import Topics
@@ -35,7 +36,9 @@ READ_COMMITTED = 1
 Body = Mapping[str, Any]
 
 
-def list_offsets(topics: Topics, body: Body, version: int) -> Generator[None, None, dict[str, Any]]:
+def list_offsets(
+    topics: Topics, body: Body, context: RequestContext
+) -> Generator[None, None, dict[str, Any]]:
     """The response body, in steps. A partition that is asked for twice gets INVALID_REQUEST, as in Kafka."""
     counts = Counter(
         (entry["name"], item["partition_index"]) for entry in body["topics"] for item in entry["partitions"]
@@ -48,22 +51,22 @@ def list_offsets(topics: Topics, body: Body, version: int) -> Generator[None, No
         for index, item in indexes.items():
             yield
             stable = body.get("isolation_level") == READ_COMMITTED and body["replica_id"] < 0
-            asked = name, item, version, counts[name, index] > 1
+            asked = name, item, context, counts[name, index] > 1
             partitions.append((yield from _partition(topics, *asked, stable)))
         found.append({"name": name, "partitions": partitions})
     return {"topics": found}
 
 
 def _partition(
-    topics: Topics, name: str, item: Body, version: int, repeated: bool, stable: bool
+    topics: Topics, name: str, item: Body, context: RequestContext, repeated: bool, stable: bool
 ) -> Generator[None, None, dict[str, Any]]:
     answer = {"partition_index": item["partition_index"]}
     try:
         if repeated:
             raise Refusal(ErrorCode.INVALID_REQUEST, "a partition that is asked for twice")
-        log = topics.named(name).partition(item["partition_index"])
+        log = topics.led(topics.named(name), item["partition_index"], context.endpoint.node_id)
         check_leader_epoch(item.get("current_leader_epoch", -1))
-        found = yield from _offset(log, item["timestamp"], version)
+        found = yield from _offset(log, item["timestamp"], context.version)
         if stable and item["timestamp"] not in _EARLIEST and found.offset >= log.last_stable:
             found = TimedOffset(log.last_stable if item["timestamp"] == _LATEST else -1)
     except Refusal as refusal:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from rota.server.alter_topics import replicas_problem
+from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.settings import NODE_ID
 from rota.server.topics import Topics
@@ -28,9 +29,9 @@ Steps = Generator[None, None, dict[str, Any]]
 
 
 class OneNode:
-    """The handlers; `nodes` gives the brokers as Metadata tells them."""
+    """The handlers; `nodes` gives the brokers at a listener, as Metadata tells them."""
 
-    def __init__(self, topics: Topics, cluster_id: str, nodes: Callable[[], list[dict[str, Any]]]) -> None:
+    def __init__(self, topics: Topics, cluster_id: str, nodes: Callable[[str], list[dict[str, Any]]]) -> None:
         self._topics = topics
         self._cluster_id = cluster_id
         self._nodes = nodes
@@ -121,8 +122,11 @@ class OneNode:
     def _size(self, name: str, index: int) -> dict[str, Any]:
         return {"partition_index": index, "partition_size": self._topics.named(name).partition(index).held}
 
-    def describe_cluster(self, body: Body, version: int) -> dict[str, Any]:
+    def describe_cluster(self, body: Body, context: RequestContext) -> None:
         """The brokers; controllers are asked elsewhere."""
+        context.reply(self._cluster(body, context.endpoint.listener))
+
+    def _cluster(self, body: Body, listener: str) -> dict[str, Any]:
         kind = body.get("endpoint_type", _BROKERS)
         code, text = ErrorCode.NONE, ""
         if kind == _CONTROLLERS:
@@ -135,7 +139,7 @@ class OneNode:
             return {"error_code": code, "error_message": text, "cluster_id": "", "brokers": []}
         brokers = [
             {"broker_id": each["node_id"], "host": each["host"], "port": each["port"]}
-            for each in self._nodes()
+            for each in self._nodes(listener)
         ]
         told = {"cluster_id": self._cluster_id, "controller_id": NODE_ID, "brokers": brokers}
         if body["include_cluster_authorized_operations"]:

@@ -73,7 +73,7 @@ class Produce:
             answer = {"index": item["index"]}
             try:
                 topic = self._found(entry, version)
-                log = topic.partition(item["index"])
+                log = self._topics.led(topic, item["index"], context.endpoint.node_id)
                 _check_request(body)
                 check_writable(topic.name, context.client_id)
                 info, batch = yield from _checked(log, item["records"], version)

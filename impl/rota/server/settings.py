@@ -55,7 +55,9 @@ class Settings:
     there `auto_create_topics_delay_ms` later (0: at once). Expired offsets
     are looked for every `offsets_retention_check_interval_ms`. `offsets_topic_num_partitions` and
     `offsets_topic_segment_bytes` are of the groups' log, if there is one. A connection without a request in
-    flight and without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
+    flight and without bytes in or out for `connections_max_idle_ms` is closed (negative: never), one that
+    has authenticated after `connections_max_reauth_ms`, unless it does again before (0: never); who fails to
+    waits for `connection_failed_authentication_delay_ms`.
     `group_consumer_migration_policy` has one value.
 
     Defaults are Kafka's but for `queued_max_request_bytes`, which has no bound there: here it is memory. So
@@ -71,7 +73,9 @@ class Settings:
     )
     auto_create_topics_delay_ms: int = 0
     auto_create_topics_enable: bool = True
+    connection_failed_authentication_delay_ms: int = 100
     connections_max_idle_ms: int = 600_000
+    connections_max_reauth_ms: int = 0
     fetch_max_bytes: int = 57_671_680
     group_consumer_migration_policy: str = "disabled"
     log_cleaner_backoff_ms: int = 15_000
@@ -159,7 +163,9 @@ _BOOLEAN = Kind(lambda text: {"true": True, "false": False}[text.lower()], "true
 KNOWN: Mapping[str, Kind] = {
     "auto.create.topics.delay.ms": _integer(0),
     "auto.create.topics.enable": _BOOLEAN,
+    "connection.failed.authentication.delay.ms": _integer(0, 60_000),
     "connections.max.idle.ms": _integer(-1),
+    "connections.max.reauth.ms": _integer(0, _LONG_MAX),
     "fetch.max.bytes": _integer(1024),
     "group.consumer.assignment.interval.ms": _integer(0),
     "group.consumer.assignors": _ASSIGNORS,

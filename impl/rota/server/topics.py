@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from rota.server.broker_configs import BrokerConfigs
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.partition import Memory, PartitionLog
+from rota.server.placement import Placement
 from rota.server.settings import MAX_PARTITIONS, Settings
 from rota.server.timers import wall_clock_ms
 from rota.server.topic_configs import Configs, log_config
@@ -27,6 +28,7 @@ class Topic:
     topic_id: UUID
     partitions: tuple[PartitionLog, ...]
     configs: Configs = field(default_factory=dict)
+    replication_factor: int = 1
 
     def partition(self, index: int) -> PartitionLog:
         """Errors: Refusal with UNKNOWN_TOPIC_OR_PARTITION."""
@@ -40,7 +42,7 @@ class Topics:
     """All topics, in order of creation, and what they have from their broker, `configs`.
 
     `version` is one more after each change of names or partitions; `new_id` gives the next topic its id.
-    `clock` tells milliseconds, for times that the broker gives.
+    `clock` tells milliseconds, for times that the broker gives. `placement`: who leads them.
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], int] = wall_clock_ms) -> None:
@@ -53,7 +55,8 @@ class Topics:
         self._metric_names: dict[str, str] = {}
         self._partitions = 0
         self.version = 0
-        self.new_id: Callable[[], UUID] = uuid4
+        self.new_id: Callable[[str], UUID] = lambda name: uuid4()
+        self.placement = Placement(1, lambda group_id: 0)
 
     def all(self) -> tuple[Topic, ...]:
         """Every topic."""
@@ -72,6 +75,17 @@ class Topics:
         if topic is None:
             raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with the id {topic_id}")
         return topic
+
+    def led(self, topic: Topic, index: int, node_id: int) -> PartitionLog:
+        """A partition of which something is asked that only its leader does.
+
+        Errors: Refusal with UNKNOWN_TOPIC_OR_PARTITION, or with NOT_LEADER_OR_FOLLOWER for another node.
+        """
+        log = topic.partition(index)
+        if self.placement.leader(topic.name, index) != node_id:
+            text = f"{topic.name}-{index} is led by another broker than {node_id}"
+            raise Refusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
+        return log
 
     def partition_count(self, name: str) -> int:
         """How many partitions the topic has, 0 if there is no such topic."""
@@ -111,7 +125,9 @@ class Topics:
             text = f"rota has at most {MAX_PARTITIONS} partitions, {self._partitions} are there already"
             raise Refusal(ErrorCode.POLICY_VIOLATION, text)
 
-    def create(self, name: str, partitions: int, configs: Configs | None = None) -> Topic:
+    def create(
+        self, name: str, partitions: int, configs: Configs | None = None, replication_factor: int = 1
+    ) -> Topic:
         """A new topic with so many partitions and configs of its own, which are right.
 
         Errors: as of `check`.
@@ -119,7 +135,8 @@ class Topics:
         self.check(name, partitions)
         self._metric_names[_metric_name(name)] = name
         own = dict(configs or {})
-        return self._put(Topic(name, self.new_id(), self._logs(name, range(partitions), own), own))
+        logs = self._logs(name, range(partitions), own)
+        return self._put(Topic(name, self.new_id(name), logs, own, replication_factor))
 
     def grow(self, name: str, partitions: int) -> Topic:
         """The topic with so many partitions, which are more than it has. Errors: as of `named`."""

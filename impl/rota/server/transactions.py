@@ -19,8 +19,8 @@ from rota.coordinator import TxnOffsetCommit
 from rota.server.answers import Later, slices
 from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
-from rota.server.internal_topics import OFFSETS
 from rota.server.partition import PartitionLog
+from rota.server.placement import OFFSETS
 from rota.server.timers import LoopTimers
 from rota.server.topics import Topics
 from rota.server.turns import Turns
@@ -127,14 +127,16 @@ class TransactionService:
         """DescribeTransactions."""
         return {"transaction_states": [self._described(name) for name in body["transactional_ids"]]}
 
-    def describe_producers(self, body: Body, version: int) -> Generator[None, None, Body]:
+    def describe_producers(self, body: Body, context: RequestContext) -> Generator[None, None, Body]:
         """DescribeProducers."""
-        topics = []
+        topics, node_id = [], context.endpoint.node_id
         for topic in body["topics"]:
             partitions = []
             for index in topic["partition_indexes"]:
                 yield
-                partitions.append({"partition_index": index, **self._producers(topic["name"], index)})
+                partitions.append(
+                    {"partition_index": index, **self._producers(topic["name"], index, node_id)}
+                )
             topics.append({"name": topic["name"], "partitions": partitions})
         return {"topics": topics}
 
@@ -217,9 +219,9 @@ class TransactionService:
             "topics": [{"topic": name, "partitions": indexes} for name, indexes in topics.items()],
         }
 
-    def _producers(self, topic: str, index: int) -> Body:
+    def _producers(self, topic: str, index: int, node_id: int) -> Body:
         try:
-            log = self._around.topics.named(topic).partition(index)
+            log = self._around.topics.led(self._around.topics.named(topic), index, node_id)
             return {"active_producers": list(log.producers.described())}
         except Refusal as refusal:
             return {"error_code": refusal.error_code, "error_message": refusal.message}

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,14 +18,29 @@ from rota.cli import completing
 from rota.cli.errors import UsageError, nearly
 from rota.cli.interrupts import ENDING, Interrupted
 from rota.cli.keeping import try_files, write_files
+from rota.cli.serve_options import ADMITTING, LISTENING, listening, listening_options, ports, told
 from rota.cli.verb import Example, Verb
+from rota.coordinator import GroupCoordinator
 from rota.log import Fsync
-from rota.server import KNOWN, SERVED, USUAL, DataDir, Settings, SettingsError, StorageError, default
+from rota.server import (
+    KNOWN,
+    SERVED,
+    USUAL,
+    DataDir,
+    Server,
+    Settings,
+    SettingsError,
+    StorageError,
+    default,
+)
 from rota.server import serve as serve_until
 from rota.server.allocator import give_back_large
+from rota.server.beginning import Beginning, topics_of
 from rota.server.clock import PutForward
 from rota.server.controls import ControlPortError
+from rota.server.endpoints import PortTaken
 from rota.server.garbage import collect_seldom
+from rota.server.listeners import Listening
 
 if TYPE_CHECKING:
     from rota.control.http import ControlPort
@@ -36,9 +51,11 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
 
 
 SECTIONS = {
-    "Where it listens": ("--port", "--port-file"),
+    "Where it listens": LISTENING,
+    "Whom it lets in": ADMITTING,
     "What it keeps": ("--data-dir", "--fsync"),
     "What tests may do to it": ("--control", "--control-file"),
+    "What it begins with": ("--topic", "--seed"),
     "How it behaves": ("--profile", "--set"),
     "What to report": ("--log-level",),
 }
@@ -61,14 +78,7 @@ EXAMPLES = (
     epilog="Ends on SIGTERM with exit code 0, on SIGINT or SIGHUP with 130.\n\n"
     f"\b\nSettings, by Kafka's names, with their defaults:\n{_TABLE}",
 )
-@click.option(
-    "--port", type=click.IntRange(0, 65535), metavar="N", default=0, help="Port on 127.0.0.1; 0: any."
-)
-@click.option(
-    "--port-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write the port to when the server listens; removed at its end.",
-)
+@listening_options
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
@@ -93,6 +103,10 @@ EXAMPLES = (
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write the port of --control to when it listens; removed at its end.",
 )
+@click.option("--topic", "topics", metavar="NAME:PARTITIONS", multiple=True,
+              help="A topic that is there from the start; repeatable.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), metavar="N",
+              help="Member and topic ids are made of this, the same in each run.")  # fmt: skip
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.",
               shell_complete=completing.settings_of_brokers)  # fmt: skip
 @click.option(
@@ -109,24 +123,27 @@ EXAMPLES = (
     "which connections are closed, and why.",
 )
 def serve(
-    port: int,
     port_file: Path | None,
     data_dir: Path | None,
     fsync: str,
     control: int | None,
     control_file: Path | None,
+    topics: tuple[str, ...],
+    seed: int | None,
     settings: tuple[str, ...],
     profile: str,
     log_level: str,
+    **where: Any,
 ) -> None:
-    """Run rota's broker on 127.0.0.1 with Kafka's wire protocol.
+    """Run rota's broker with Kafka's wire protocol, on 127.0.0.1 unless --listen says otherwise.
 
-    One broker with consumer groups and topics, all in memory; with --data-dir its groups outlive it. Its
-    clients take the address that it prints as bootstrap.servers. Topics are made by CreateTopics, or when a
+    Consumer groups and topics, all in memory; with --data-dir the groups outlive it. Clients take the address
+    that it prints first as bootstrap.servers. Topics are made by CreateTopics, or when a
     client asks for one. What it mends is in docs/beside-kafka.md.
     """
-    config, data = _config(settings), _data_dir(data_dir, fsync)
-    _check_control(control, control_file, port, data)
+    config, data, at = _config(settings), _data_dir(data_dir, fsync), listening(**where)
+    beginning = _beginning(topics, seed, data)
+    _check_control(control, control_file, at, data)
     try_files([port_file] if port_file else [], "name another --port-file")
     try_files([control_file] if control_file else [], "name another --control-file")
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
@@ -134,20 +151,26 @@ def serve(
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
         with asyncio.Runner(loop_factory=None if control is None else PutForward) as runner:
-            how = _How(config, profile, port, control, data)
+            how = _How(config, profile, at, control, data, beginning)
             interrupted = runner.run(_serve(how, port_file, control_file))
-    except StorageError as error:
+    except (StorageError, SettingsError) as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
             raise
-        reason = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed for this user"
-        option, number = ("--control", control) if isinstance(error, ControlPortError) else ("--port", port)
-        raise UsageError(
-            f"port {number} on 127.0.0.1 {reason}; choose another {option}, or 0 for any"
-        ) from None
+        raise UsageError(_taken(error, control)) from None
     if interrupted is not None:
         raise Interrupted(interrupted)
+
+
+def _taken(error: OSError, control: int | None) -> str:
+    """A port cannot be had."""
+    reason = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed for this user"
+    if isinstance(error, ControlPortError):
+        return f"port {control} on 127.0.0.1 {reason}; choose another --control, or 0 for any"
+    if isinstance(error, PortTaken):
+        return f"port {error.port} on {error.host} {reason}; choose another --port, or 0 for any"
+    return f"a port {reason}; choose another --port, or 0 for any"
 
 
 def _config(settings: Sequence[str]) -> dict[str, object]:
@@ -184,14 +207,25 @@ def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
     return DataDir(str(path), Fsync.INTERVAL, interval) if interval else DataDir(str(path), Fsync(fsync))
 
 
-def _check_control(control: int | None, file: Path | None, port: int, data_dir: DataDir | None) -> None:
+def _beginning(topics: Sequence[str], seed: int | None, data_dir: DataDir | None) -> Beginning:
+    """What the server begins with. Errors: UsageError."""
+    if seed is not None and data_dir is not None:
+        raise UsageError("--seed makes the same ids again, which --data-dir may have already; leave one out")
+    try:
+        return Beginning(topics_of(topics), seed)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_control(control: int | None, file: Path | None, at: Listening, data_dir: DataDir | None) -> None:
     """Errors: UsageError for what a control port cannot be with."""
     if control is None and file is not None:
         raise UsageError("--control-file is for the port of --control; give --control 0 for any port")
     if control is not None and data_dir is not None:
         raise UsageError("--control holds a server whose groups are in memory; leave out --data-dir")
-    if control and control == port:
-        raise UsageError(f"--port and --control are both {port}; choose two ports, or 0 for any")
+    taken = {each.port + more for each in at.listeners if each.port for more in range(at.brokers)}
+    if control in taken:
+        raise UsageError(f"--port and --control are both {control}; choose two ports, or 0 for any")
 
 
 @dataclass(frozen=True)
@@ -200,25 +234,36 @@ class _How:
 
     config: Mapping[str, object]
     profile: str
-    port: int
+    at: Listening
     control: int | None
     data_dir: DataDir | None
+    beginning: Beginning
 
     async def serve(
-        self, stop: asyncio.Event, listening: Callable[[str, ControlPort | None], object]
+        self, stop: asyncio.Event, listening: Callable[[Server, ControlPort | None], object]
     ) -> None:
-        """Serves until `stop` is set; `listening` is told the address, and the port for tests."""
+        """Serves until `stop` is set; `listening` is told the server, and the port for tests."""
         if self.control is not None:
             from rota.control.serving import serve_controlled  # HTTP is loaded where it is asked for
 
-            about = self.config, self.port, self.control, stop, listening, self.profile
+            about = self.config, self.at, self.control, stop, listening, self.profile, self.beginning
             await serve_controlled(*about)
             return
 
-        def alone(address: str) -> None:
-            listening(address, None)
+        def alone(server: Server) -> None:
+            listening(server, None)
 
-        await serve_until(self.config, self.port, stop, alone, data_dir=self.data_dir, profile=self.profile)
+        await serve_until(
+            self.config,
+            0,
+            stop,
+            alone,
+            GroupCoordinator,
+            self.data_dir,
+            self.profile,
+            self.at,
+            self.beginning,
+        )
 
 
 async def _serve(how: _How, port_file: Path | None, control_file: Path | None) -> int | None:
@@ -236,20 +281,20 @@ async def _serve(how: _How, port_file: Path | None, control_file: Path | None) -
 
     written: list[Path] = []
 
-    def listening(address: str, door: ControlPort | None) -> None:
-        ports = [(port_file, address.rpartition(":")[2]), (control_file, str(door.port) if door else "")]
-        for path, number in ports:
+    def listens(server: Server, door: ControlPort | None) -> None:
+        for path, text in ((port_file, ports(server)), (control_file, f"{door.port}\n" if door else "")):
             if path is not None:
-                write_files([(path, f"{number}\n")])
+                write_files([(path, text)])
                 written.append(path)
         collect_seldom()
         give_back_large()
-        click.echo(f"listening on {address}")
+        for line in told(server):
+            click.echo(line)
         if door is not None:
             click.echo(f"control at {door.url}")
 
     try:
-        await how.serve(stop, listening)
+        await how.serve(stop, listens)
     finally:
         for path in written:
             path.unlink(missing_ok=True)

@@ -22,9 +22,10 @@ from rota.generate.settings import OTHERS, broker_config, consumer_terms, looks_
 from rota.kernel import FrozenMap
 from rota.linearise.times import Span
 from rota.log.group_replay import Replay
-from rota.server.broker import HOST, CoordinatorFactory, Hooks, Server
+from rota.server.broker import CoordinatorFactory, Hooks, Server
 from rota.server.group_log import Answered, MemoryLog
 from rota.server.groups import PREFIX_MAX, FirstByName
+from rota.server.listeners import LOOPBACK, Listener, Listening
 from rota.server.settings import NODE_ID, USUAL, Settings
 from rota.server.stored_records import batch_of, entries_of
 from rota.spec import PROFILES, BrokerConfig, Node
@@ -99,7 +100,7 @@ def in_virtual_time(
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
     consumer = replace(consumer_terms(settings, broker.topics(), PROFILES[profile]), sees_within=0.2)
     terms = Terms(broker_config(settings), versions, alone, looks_every_ms(settings), OTHERS, consumer)
-    node = Node(NODE_ID, HOST, PORT)
+    node = Node(NODE_ID, LOOPBACK, PORT)
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
     found.restarts = Restarts(broker.end, partial(broker.again, settings, profile), Span(began, loop.time()))
     broker.restarts = found.restarts
@@ -147,14 +148,13 @@ class _Broker:
         self.restarts: Restarts | None = None
 
     def _made(self) -> Server:
-        return Server(self._settings, self._coordinator, hooks=self._hooks)
+        told = Listening((Listener(told=(LOOPBACK, PORT)),))  # the same each time, wherever it listens
+        return Server(self._settings, self._coordinator, hooks=self._hooks, listening=told)
 
     async def start(self) -> None:
         """Read the log, and listen."""
         await self._server.start()
-        assert self._server.cluster is not None
-        self._server.cluster.ports[NODE_ID] = PORT
-        self._server.topics.new_id = lambda: UUID(int=next(self._ids), version=4)
+        self._server.topics.new_id = lambda name: UUID(int=next(self._ids), version=4)
         for name, size in {**dict.fromkeys(TOPICS, 1), **SHARED}.items():
             self._server.topics.create(name, size)
         replay = Replay()
