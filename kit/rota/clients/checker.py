@@ -128,6 +128,13 @@ class Checker:
                     self._uncommitted(partition)
             known.held[partition] = Holding(self._committed.get(partition, start))
 
+    def _on_replaces(self, event: Event) -> Iterator[str]:
+        """A static member came back: what the process before it owned in a generation, it owns."""
+        for what, owner in self._owners.items():
+            if owner == event.more["of"]:
+                self._owners[what] = event.who
+        yield from ()
+
     def _on_revoked(self, event: Event) -> Iterator[str]:
         held = self._members[event.who].held
         for partition in sorted(event.partitions):

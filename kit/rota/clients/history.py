@@ -21,7 +21,7 @@ class Event:
 
     t: seconds on the machine's monotonic clock, by the process that saw it. who: a member's name, or "test".
     kind: as in `consumer_process`; from the test itself: produced, killed, frozen, thawed, ended, subscribe,
-    stable, notice. more: the rest, partitions as (topic, index).
+    stable, replaces, notice. more: the rest, partitions as (topic, index).
     """
 
     t: float

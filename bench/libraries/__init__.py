@@ -1,0 +1,1 @@
+"""The own tests of client libraries, on rota's server and on Apache Kafka."""

@@ -1,0 +1,109 @@
+"""The own tests of client libraries, on rota's server and on Apache Kafka.
+
+    .venv/bin/python -m bench.libraries [--only NAME] [--on TARGET] [--test NAME] [--write]
+
+Suites are fetched through `go` and `pip` into the cache, by their versions. A suite is played on a broker of
+its own, started for it; what each test came to is kept in the cache, too, with all that was printed, and what
+is there already is not played again but with --again. With --write the tables in docs/libraries.md are
+written from that.
+
+Two suites look for a broker at ports of their own (9092; 8474 and 29091 to 29195), which have to be free.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.libraries.brokers import TARGETS, broker
+from bench.libraries.page import Results, page
+from bench.libraries.playing import FAIL, PASS, SKIP, Place, leaves, play
+from bench.libraries.suites import SUITES, Suite
+
+from rota.conformance.cache_folder import NoHome, cache_folder
+from rota.conformance.targets.made_once import NotMade
+from rota.conformance.targets.process import NotStarted
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "libraries.md"
+
+
+def kept(target: str, suite: Suite) -> Path:
+    """Where it is kept how the tests ended."""
+    return cache_folder() / "libraries" / "results" / target / f"{suite.name}-{suite.version}.json"
+
+
+def results() -> Results:
+    """By suite and target, how each test ended, as far as it was played."""
+    return {
+        suite.name: {
+            target: json.loads(kept(target, suite).read_text(encoding="utf-8"))
+            for target in TARGETS
+            if kept(target, suite).is_file()
+        }
+        for suite in SUITES.values()
+    }
+
+
+def played(target: str, suite: Suite, only: Sequence[str]) -> dict[str, str]:
+    """How the suite's tests end on the target; kept, if they are all. Errors: NotMade, NotStarted, NoHome."""
+    folder = suite.fetched() / suite.folder_of_tests
+    with broker(target, suite) as address:
+        told = {name: value.format(address=address) for name, value in suite.environment.items()}
+        place = Place(folder, told)
+        heard = play(only or suite.tests(place), suite.command, place, suite.silence)
+    ended = leaves(heard.ended)
+    file = kept(target, suite)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_suffix(".txt").write_text("".join(heard.printed), encoding="utf-8")
+    if not only:
+        file.write_text(json.dumps(ended, indent=1), encoding="utf-8")
+    return ended
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Play, print, write. Returns the exit code: 2 if something could not be played."""
+    given = _arguments(arguments)
+    code = 0
+    for suite in (SUITES[name] for name in given.only or SUITES):
+        for target in given.on or TARGETS:
+            if kept(target, suite).is_file() and not (given.again or given.test):
+                continue
+            try:
+                ended = played(target, suite, given.test)
+            except (NotMade, NotStarted) as error:
+                print(f"bench: {suite.name} on {target}: {error}; {error.remedy}", file=sys.stderr)
+                code = 2
+                continue
+            how = list(ended.values())
+            counts = ", ".join(f"{how.count(each)} {each}" for each in (PASS, FAIL, SKIP))
+            print(f"{suite.name} {suite.version} on {target}: {counts}", flush=True)
+            for name in sorted(name for name, each in ended.items() if each == FAIL):
+                print(f"  {name}", flush=True)
+    if given.write:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), results(), TARGETS), encoding="utf-8")
+    return code
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.libraries", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("--only", action="append", choices=SUITES, metavar="NAME",
+                        help=f"one suite; repeatable: {', '.join(SUITES)}")  # fmt: skip
+    parser.add_argument("--on", action="append", choices=TARGETS, metavar="TARGET",
+                        help=f"one broker; repeatable: {', '.join(TARGETS)}")  # fmt: skip
+    parser.add_argument("--test", action="append", default=[], metavar="NAME",
+                        help="these tests alone, of what is played; not kept")  # fmt: skip
+    parser.add_argument("--again", action="store_true", help="play what is kept already, too")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/libraries.md")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except NoHome as error:
+        sys.exit(f"bench: {error}")
