@@ -35,7 +35,7 @@ gc.set_threshold(20_000, 20, 50)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes long; runs only where it is asked for (-m long)")
     config.addinivalue_line("markers", "docs: long commands of the documentation (-m docs)")
-    config.addinivalue_line("markers", "clients: consumers of every library; builds their programs (-m clients)")
+    config.addinivalue_line("markers", "clients: consumers of every library, built here (-m clients)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
