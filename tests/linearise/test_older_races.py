@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.told import Told, asked_for, joined
+from harness.told import Told, asked_for, described, joined
 from rota.linearise import Verdict, judge
 from rota.mutants.core import CoreBug, planted
 from rota.spec import ErrorCode, MemberAssignment, SyncGroupReply, SyncGroupRequest
@@ -97,11 +97,39 @@ def test_a_commit_may_meet_a_group_that_is_just_being_made(profile, error, at, w
     assert committed(profile, error, at) is wanted
 
 
+def seen_while_it_is_made(profile, how, at=0.0):
+    """A group is listed or described as Empty while a JoinGroup makes it, or so many seconds later."""
+    history = Told(profile)
+    history.joins(0, instance="i")
+    history.after(at)
+    if how == "listed":
+        number = list_groups(history, ())
+        history.hears(number, ListGroupsReply(ErrorCode.NONE, (ListedGroup("g", "", "Empty"),)))
+    else:
+        history.hears(history.describes(), described("Empty", protocol_type=""))
+    return judge(history.quiet().history()).verdict
+
+
+READERS = (
+    (KAFKA_3, "listed", 0.0, PASSES),
+    (KAFKA_3, "described", 0.0, PASSES),
+    (KAFKA_3, "listed", 0.6, FAILS),
+    (KAFKA_3, "described", 0.6, FAILS),
+    (KAFKA_4, "listed", 0.0, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "how", "at", "wanted"), READERS)
+def test_who_reads_may_meet_it_too(profile, how, at, wanted):
+    assert seen_while_it_is_made(profile, how, at) is wanted
+
+
 MODULE = "rota.linearise.older_races:"
 PLANTED = (
     ("lists are read once", "listed_later", "owed.message.groups", "()"),
     ("it is listed as it was never", "_with_state", "state.value", "'Empty'"),
-    ("no commit comes between", "just_made", "of_member and late", "False"),
+    ("no commit comes between", "just_made", "of_member or", "False or"),
+    ("nobody reads between", "just_made", "of_member or isinstance", "of_member and isinstance"),
     ("it is just made for ever", "just_made", "since <= state.veiled", "True"),
     ("it has members at once", "just_made", "Group(GroupState.EMPTY)", "state.group"),
 )
@@ -113,4 +141,5 @@ def test_a_mistake_is_found(name, function, old, new):
     with planted(CoreBug("", name, name, MODULE + function, old, new)):
         lists = (listed(*row[:-1]) is not row[-1] for row in LISTS)
         commits = (committed(*row[:-1]) is not row[-1] for row in COMMITS)
-        assert any(lists) or any(commits)
+        readers = (seen_while_it_is_made(*row[:-1]) is not row[-1] for row in READERS)
+        assert any(lists) or any(commits) or any(readers)

@@ -3,8 +3,9 @@
 - ListGroups that asks for some states reads the state of a group twice, for the filter and for the answer
   (upstream `GroupCoordinator#handleListGroups`): a group may be listed in a state that it was led to between.
 - A JoinGroup, or a commit of nobody's, first makes a group and then takes its lock (upstream
-  `GroupCoordinator#getOrMaybeCreateGroup`): a commit of a member that comes between finds an Empty group
-  that knows nobody, where before there was none and afterwards there are members.
+  `GroupCoordinator#getOrMaybeCreateGroup`): a commit of a member, or whoever describes or lists groups, that
+  comes between finds an Empty group that knows nobody, where before there was none and afterwards there are
+  members.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from rota.kernel import replace
 from rota.linearise.states import Owed, State
 from rota.spec import Call, Group, GroupState
-from rota.spec.admin_messages import ListGroupsReply
+from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsReply, ListGroupsRequest
 from rota.spec.offset_messages import OffsetCommitRequest
 
 
@@ -29,11 +30,12 @@ def listed_later(before: State, after: State) -> Iterator[State]:
 
 
 def just_made(state: State, call: Call, since: float) -> Group | None:
-    """The group as a commit of a member may find it that was made so late as since then; else None."""
+    """The group as it may be found that was made so late as since then; else None."""
     request = call.request
     of_member = isinstance(request, OffsetCommitRequest) and request.generation_id_or_member_epoch >= 0
+    finds = of_member or isinstance(request, DescribeGroupsRequest | ListGroupsRequest)
     late = state.group is not None and since <= state.veiled
-    return Group(GroupState.EMPTY) if of_member and late else None
+    return Group(GroupState.EMPTY) if finds and late else None
 
 
 def _with_state(owed: Owed, state: GroupState) -> Owed:
