@@ -8,14 +8,23 @@ from harness.told import Told, asked_for, described, joined
 from rota.linearise import Verdict, judge
 from rota.mutants.core import CoreBug, planted
 from rota.spec import ErrorCode, MemberAssignment, SyncGroupReply, SyncGroupRequest
-from rota.spec.admin_messages import ListedGroup, ListGroupsReply, ListGroupsRequest
+from rota.spec.admin_messages import (
+    DeleteGroupsReply,
+    DeleteGroupsRequest,
+    ListedGroup,
+    ListGroupsReply,
+    ListGroupsRequest,
+)
 from rota.spec.offset_messages import (
     OffsetCommitPartition,
     OffsetCommitReply,
     OffsetCommitRequest,
     OffsetCommitTopic,
+    OffsetDeleteReply,
+    OffsetDeleteRequest,
     PartitionOutcome,
     TopicOutcome,
+    TopicPartitions,
 )
 from rota.spec.profiles import KAFKA_2_1, KAFKA_3, KAFKA_4
 
@@ -124,11 +133,39 @@ def test_who_reads_may_meet_it_too(profile, how, at, wanted):
     assert seen_while_it_is_made(profile, how, at) is wanted
 
 
+def deleted_while_it_is_made(profile, ask, at=0.0):
+    """OffsetDelete or DeleteGroups is told that another broker has the group, while a JoinGroup makes it."""
+    history = Told(profile)
+    history.joins(0, instance="i")
+    history.after(at)
+    if ask == "offsets":
+        number = history.sends(9, OffsetDeleteRequest("g", (TopicPartitions("t", (0,)),)), 0)
+        history.hears(number, OffsetDeleteReply(ErrorCode.NOT_COORDINATOR))
+    else:
+        number = history.sends(9, DeleteGroupsRequest("g"), 2)
+        history.hears(number, DeleteGroupsReply("g", ErrorCode.NOT_COORDINATOR))
+    return judge(history.quiet().history()).verdict
+
+
+DELETIONS = (
+    (KAFKA_3, "offsets", 0.0, PASSES),
+    (KAFKA_3, "group", 0.0, PASSES),
+    (KAFKA_3, "offsets", 0.6, FAILS),
+    (KAFKA_4, "offsets", 0.0, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "ask", "at", "wanted"), DELETIONS)
+def test_who_deletes_may_take_it_for_another_brokers(profile, ask, at, wanted):
+    assert deleted_while_it_is_made(profile, ask, at) is wanted
+
+
 MODULE = "rota.linearise.older_races:"
 PLANTED = (
     ("lists are read once", "listed_later", "owed.message.groups", "()"),
     ("it is listed as it was never", "_with_state", "state.value", "'Empty'"),
     ("no commit comes between", "just_made", "of_member or", "False or"),
+    ("nobody deletes between", "taken_for_anothers", "deletes and made", "False"),
     ("nobody reads between", "just_made", "of_member or isinstance", "of_member and isinstance"),
     ("it is just made for ever", "just_made", "since <= state.veiled", "True"),
     ("it has members at once", "just_made", "Group(GroupState.EMPTY)", "state.group"),
@@ -142,4 +179,5 @@ def test_a_mistake_is_found(name, function, old, new):
         lists = (listed(*row[:-1]) is not row[-1] for row in LISTS)
         commits = (committed(*row[:-1]) is not row[-1] for row in COMMITS)
         readers = (seen_while_it_is_made(*row[:-1]) is not row[-1] for row in READERS)
-        assert any(lists) or any(commits) or any(readers)
+        deletions = (deleted_while_it_is_made(*row[:-1]) is not row[-1] for row in DELETIONS)
+        assert any(lists) or any(commits) or any(readers) or any(deletions)

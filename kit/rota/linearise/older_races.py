@@ -5,7 +5,8 @@
 - A JoinGroup, or a commit of nobody's, first makes a group and then takes its lock (upstream
   `GroupCoordinator#getOrMaybeCreateGroup`): a commit of a member, or whoever describes or lists groups, that
   comes between finds an Empty group that knows nobody, where before there was none and afterwards there are
-  members.
+  members. OffsetDelete or DeleteGroups that has found none, and then one, takes the partition for another
+  broker's (upstream `GroupCoordinator#handleDeleteOffsets`, `#handleDeleteGroups`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ from collections.abc import Iterator
 
 from rota.kernel import replace
 from rota.linearise.states import Owed, State
-from rota.spec import Call, Group, GroupState
-from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsReply, ListGroupsRequest
-from rota.spec.offset_messages import OffsetCommitRequest
+from rota.spec import Call, Group, GroupState, Hosting
+from rota.spec.admin_messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    ListGroupsReply,
+    ListGroupsRequest,
+)
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetDeleteRequest
 
 
 def listed_later(before: State, after: State) -> Iterator[State]:
@@ -36,6 +42,13 @@ def just_made(state: State, call: Call, since: float) -> Group | None:
     finds = of_member or isinstance(request, DescribeGroupsRequest | ListGroupsRequest)
     late = state.group is not None and since <= state.veiled
     return Group(GroupState.EMPTY) if finds and late else None
+
+
+def taken_for_anothers(state: State, call: Call, since: float) -> Call | None:
+    """A request that finds no group, and then one that was made so late as since then; else None."""
+    deletes = isinstance(call.request, OffsetDeleteRequest | DeleteGroupsRequest)
+    made = state.group is not None and since <= state.veiled
+    return replace(call, hosting=Hosting.ELSEWHERE) if deletes and made else None
 
 
 def _with_state(owed: Owed, state: GroupState) -> Owed:

@@ -13,7 +13,7 @@ from rota.linearise.asked import OLDER
 from rota.linearise.history import EndTransaction, Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
-from rota.linearise.older_races import just_made, listed_later
+from rota.linearise.older_races import just_made, listed_later, taken_for_anothers
 from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept, with_sign_of_life
 from rota.linearise.states import Dead, State, after, without_the_past
 from rota.linearise.times import Span
@@ -164,7 +164,13 @@ class Steps:
     def _finding_it_dead(
         self, state: State, number: int, call: Call, span: Span, veil: float
     ) -> Iterator[Taken]:
-        """A request had found the group before it was removed, and has its turn afterwards."""
+        """A request had found the group before it was removed, and has its turn afterwards; or it had found
+        none before one was made.
+        """
+        if self.profile.name in OLDER and (other := taken_for_anothers(state, call, span.earliest - veil)):
+            seen = replace(state, group=None, pending=state.pending - {number})
+            for one in self._grouped(seen, (None, other), partial(_handled, None, other), span):
+                yield Taken(replace(one.state, group=state.group), one.rules)
         if self._dead(state, span, veil) and isinstance(call.request, OF_MEMBERS):
             seen = replace(state, pending=state.pending - {number})
             told = replace(call, hosting=Hosting.INACTIVE)
