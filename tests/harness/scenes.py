@@ -15,7 +15,7 @@ from rota.spec import (
     ProtocolMetadata,
     SyncGroupRequest,
 )
-from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest
+from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.offset_messages import (
     OffsetCommitPartition,
     OffsetCommitRequest,
@@ -175,6 +175,19 @@ async def static_members(scene):
     await scene.silence(2.5)
     await scene.beat("a")
     await scene.look()
+
+
+async def listed(scene):
+    """A member comes and is on lists."""
+    group, lists = scene.stage.group_id, (ProtocolMetadata("range", b"m"),)
+    await scene.ask("a", JoinGroupRequest(group, 3_000, 2_000, "nobody", "consumer", lists), 9)
+    for version in (0, 4, 5):
+        await scene.ask("z", ListGroupsRequest(group), version)
+    await scene.stable("a")
+    for version in (0, 4, 5):
+        await scene.ask("z", ListGroupsRequest(group), version)
+    await scene.silence(4.0)
+    await scene.ask("z", ListGroupsRequest(group, ("empty",)), 5)
 
 
 async def newcomers(scene):

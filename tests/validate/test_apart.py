@@ -16,7 +16,7 @@ from rota.history import Event, Kind, Source
 from rota.mutants.core import core_bugs, planted
 from rota.validate.validation import Validation
 
-NAMES = ("late_members", "rejoining", "sessions", "offsets")
+NAMES = ("late_members", "rejoining", "sessions", "offsets", "listed")
 LOG = "server.log"
 NOBODY = "nobody"
 CLOSED_BY = "closed by the client"

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from harness import scenes
 from harness.judged_frames import judged, terms_of
 from harness.recorded_frames import recorded
 from harness.recorded_walks import shown_in
@@ -14,8 +15,6 @@ from harness.seen_bugs import profile_for
 from harness.walk_hunt import grounds
 from rota.history import Event, Kind, Source
 from rota.mutants.core import core_bugs, planted
-from rota.spec import JoinGroupRequest, ProtocolMetadata
-from rota.spec.admin_messages import ListGroupsRequest
 from rota.validate.dropped import PROMPTLY
 from rota.validate.settings import MAX_REAUTH
 
@@ -198,27 +197,14 @@ async def one_joins(scene):
     await scene.silence(2.5)
 
 
-async def listed(scene):
-    """A member comes and is on lists."""
-    group, lists = scene.stage.group_id, (ProtocolMetadata("range", b"m"),)
-    await scene.ask("a", JoinGroupRequest(group, 3_000, 2_000, "nobody", "consumer", lists), 9)
-    for version in (0, 4, 5):
-        await scene.ask("z", ListGroupsRequest(group), version)
-    await scene.stable("a")
-    for version in (0, 4, 5):
-        await scene.ask("z", ListGroupsRequest(group), version)
-    await scene.silence(4.0)
-    await scene.ask("z", ListGroupsRequest(group, ("empty",)), 5)
-
-
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_group_that_is_on_a_list_holds(fresh):
-    assert judged(recorded(listed, "kafka-4.x"), terms_of(fresh=fresh)).verdict == "holds"
+    assert judged(recorded(scenes.listed, "kafka-4.x"), terms_of(fresh=fresh)).verdict == "holds"
 
 
 def test_a_group_that_is_on_a_list_and_cannot_be_is_a_violation():
     with planted(core_bugs()["group-created-for-unknown-id"]):
-        events = recorded(listed, "kafka-4.x")
+        events = recorded(scenes.listed, "kafka-4.x")
     (violation,) = judged(events, terms_of(fresh=True)).violations
     assert violation.rule == "admin.list"
     assert "ListGroups" in violation.asked
@@ -249,12 +235,12 @@ def changed_list(events, **row):
 )
 def test_state_and_type_on_a_list_are_judged(row, verdict):
     """What tells of another group, of one of the other protocol, or is no line, is about nothing here."""
-    events = changed_list(recorded(listed, "kafka-4.x"), **row)
+    events = changed_list(recorded(scenes.listed, "kafka-4.x"), **row)
     assert judged(events, terms_of(fresh=True)).verdict == verdict
 
 
 def test_a_list_of_another_broker_is_about_nothing_here():
-    events = changed_list(recorded(listed, "kafka-4.x"), group_state="CompletingRebalance")
+    events = changed_list(recorded(scenes.listed, "kafka-4.x"), group_state="CompletingRebalance")
     operator = next(one.data["connection"] for one in events if one.data.get("api") == "ListGroups")
     elsewhere = [
         replace(one, data={**one.data, **ELSEWHERE}) if one.data["connection"] == operator else one
@@ -265,7 +251,7 @@ def test_a_list_of_another_broker_is_about_nothing_here():
 
 def test_a_list_that_comes_late_tells_of_before():
     """What was said since it was asked for may be from before or after it."""
-    events = [*recorded(listed, "kafka-4.x")]
+    events = [*recorded(scenes.listed, "kafka-4.x")]
     stable = next(
         one
         for one in events
