@@ -7,10 +7,10 @@ planted mistakes of tests/mutants all show among the first 30,000 states of a co
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 
 import pytest
 
+from harness.explored import explored
 from rota.explore import Limits, reference
 from rota.explore.fast import engine as fast
 from rota.explore.result import Result, Verdict
@@ -26,8 +26,11 @@ BUDGET = 100_000
 """Values per component that a configuration of `small` may have; see ARCHITECTURE.md."""
 
 FEW = 3_000
-"""States of what is explored by the reference engine, and of what is explored under the older profiles; those
-have the configurations of tiny in any case. `make profiles` explores everything."""
+"""States of what is explored under the older profiles; those have the configurations of tiny in any case.
+`make profiles` explores everything."""
+
+BOTH = 500
+"""States of what is explored by the reference engine, too."""
 
 MANY = 100_000
 """States of a configuration of which only so many are explored."""
@@ -72,12 +75,6 @@ def dear(configurations: tuple[Configuration, ...], most: int) -> list[Configura
     return [one for one, pinned in counted if pinned is not None and pinned["distinct"] > most]
 
 
-@cache
-def explored(name: str) -> Result:
-    """A configuration of small, on the fast engine; many are in tiny, too."""
-    return fast.explore(system(SMALL.configuration(name).settings_for(PROFILE)))
-
-
 class Judged:
     """How often the premise of each property was true, by scope and profile."""
 
@@ -111,18 +108,18 @@ def test_tiny_on_the_reference_engine(one: Configuration, judged: Judged) -> Non
     if not one.is_for(PROFILE):
         pytest.skip("is about other brokers")
     assert one == SMALL.configuration(one.name)
-    result = explored(one.name)
+    result = explored(one.name, PROFILE)
     assert result.verdict is Verdict.HOLDS
     judged.add("tiny", PROFILE, result)
     assert counts(result) == one.counts(PROFILE)
-    if one not in dear(TINY.configurations, FEW // 2):
+    if one not in dear(TINY.configurations, BOTH):
         assert reference.explore(system(one.settings_for(PROFILE))).answer == result.answer
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     "one",
-    [*dear(TINY.configurations, FEW // 2), SMALL.configuration("fault-no-handshake")],
+    [*dear(TINY.configurations, BOTH), SMALL.configuration("fault-no-handshake")],
     ids=lambda one: one.name,
 )
 def test_what_is_larger_on_both_engines(one: Configuration) -> None:
@@ -142,7 +139,7 @@ def test_small_on_the_fast_engine(one: Configuration, fired: set[str], judged: J
         pytest.skip("is about other brokers")
     large = one in dear(SMALL.configurations, MANY)
     some = Limits(MANY)
-    result = fast.explore(system(one.settings_for(PROFILE)), some) if large else explored(one.name)
+    result = fast.explore(system(one.settings_for(PROFILE)), some) if large else explored(one.name, PROFILE)
     judged.add("small", PROFILE, result)
     fired |= result.rules_fired
     assert result.violation is None
@@ -164,7 +161,7 @@ def test_what_is_large_has_its_counts(one: Configuration) -> None:
     ("one", "profile"), older(), ids=lambda value: value if isinstance(value, str) else value.name
 )
 def test_older_brokers(one: Configuration, profile: str, fired: set[str], judged: Judged) -> None:
-    result = fast.explore(system(one.settings_for(profile)))
+    result = explored(one.name, profile)
     if one in TINY.configurations:
         judged.add("tiny", profile, result)
     fired |= result.rules_fired & ELSEWHERE.keys()
