@@ -263,6 +263,12 @@ PLANTED = (
         "between(before, behind)",
         "format(1 + 2 * len(known), '09b')",
     ),
+    (
+        "what is said of a group is of any",
+        NAMES + "Names.call",
+        "not isinstance(request, OF_MEMBERS) or not request.group_id",
+        "not getattr(request, 'group_id', '')",
+    ),
     ("a veil is lifted", QUICK + "_add", "if one.veils:", "if False:"),
 )
 
