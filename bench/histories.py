@@ -4,7 +4,8 @@ The groups are those of `rota simulate --histories`, or recordings in FOLDER. Th
 lines, parses all fields, groups by source and group and counts (`bench/histories_plain.py`); `rota validate`
 judges them with `--out`, in this process and on Spark, and plainly. Told are seconds of cores, of all
 processes that a run starts, events for each, the ratio to the plain job's and the most memory. The verdicts
-of the three must be the same bytes, or the benchmark ends with exit 1.
+of the three must be the same bytes, or the benchmark ends with exit 1. Below some millions of events the
+plain job is hardly more than the start of Spark, and the ratio says nothing.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from harness.altered import altered
 from harness.both_judges import plain, said, said_by_both
 from harness.spec_histories import Maker
 from harness.told import Told, described, joined, left
-from rota.linearise import Answered, History, Limits, Quiet, Verdict
+from rota.linearise import Answered, History, Judge, Limits, Quiet, Verdict
 from rota.linearise.ids import renamed
 from rota.linearise.learned import learned_of
 from rota.linearise.names import Names, between, made_by_a_broker
@@ -154,6 +154,47 @@ LEARNED, PACKING = "rota.linearise.learned:", "rota.linearise.packing:"
 QUICK, OWED = "rota.linearise.quick:QuickRun.", "rota.linearise.owed_answers:OwedRun."
 NAMES = "rota.linearise.names:"
 
+
+def few_kept(monkeypatch):
+    """From now on tables are begun anew all the time."""
+    monkeypatch.setattr("rota.linearise.quick.FEW", 10)
+    monkeypatch.setattr("rota.linearise.learned.MOST", 40)
+
+
+def test_tables_that_are_begun_anew_change_nothing(monkeypatch):
+    few_kept(monkeypatch)
+    for place in range(0, len(suite()), 5):
+        assert said(*suite()[place]) == asked_each_time(place)
+    assert len(learned_of(Steps(KAFKA_4, suite()[0][0].config))) < 1_000
+
+
+def test_states_of_two_tables_are_not_mixed(monkeypatch):
+    few_kept(monkeypatch)
+    old, new = "self.states = dict(self.states.items())", "pass"
+    bug = CoreBug("", "mixed", "mixed", QUICK + "_begin_anew_if_need_be", old, new)
+    with nothing_learned(), planted(bug):
+        assert next(differing(), None)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_kept_does_not_grow(monkeypatch, kept):
+    """Without the cap it does."""
+    few_kept(monkeypatch)
+    if not kept:
+        monkeypatch.setattr("rota.linearise.quick.FEW", 10**9)
+        monkeypatch.setattr("rota.linearise.learned.MOST", 10**9)
+    told = Told(KAFKA_4).alone()
+    judge = Judge(KAFKA_4, told.history().config, 0.05, FORGIVING)
+    sizes = []
+    for _ in range(60):
+        told.beaten(told.after(0.5).beats(0, "m"))
+        for event in (*told.events, Quiet(told.now)):
+            judge.see(event)
+        told.events.clear()
+        sizes.append(len(judge.run._packing))
+    assert (max(sizes[30:]) <= max(sizes[:30])) is kept
+
+
 WAITED = "self._waited: dict[tuple[Shared, Shared], tuple[dict[int, float], float]] = {}"
 
 PLANTED = (
@@ -221,6 +262,12 @@ PLANTED = (
         NAMES + "Names._new",
         "between(before, behind)",
         "format(1 + 2 * len(known), '09b')",
+    ),
+    (
+        "what is said of a group is of any",
+        NAMES + "Names.call",
+        "not isinstance(request, OF_MEMBERS) or not request.group_id",
+        "not getattr(request, 'group_id', '')",
     ),
     ("a veil is lifted", QUICK + "_add", "if one.veils:", "if False:"),
 )

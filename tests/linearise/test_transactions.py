@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.both_judges import plain
 from harness.told import Told, committed, fetched
 from rota.linearise import Restarted, Sent, Verdict, judge
 from rota.linearise.history import EndTransaction
@@ -128,7 +129,7 @@ PLANTED = (
 
 @pytest.mark.parametrize(("name", "function", "old", "new"), PLANTED, ids=[one[0] for one in PLANTED])
 def test_a_mistake_is_found(name, function, old, new):
-    with planted(CoreBug("", name, name, function, old, new)):
+    with plain(), planted(CoreBug("", name, name, function, old, new)):
         assert any(verdict(one) is not wanted for one, (_, wanted) in STORIES.items())
 
 

@@ -18,14 +18,17 @@ from typing import Any, TypeVar, cast
 from rota.kernel import FrozenMap, replace
 from rota.kernel.structs import Frozen, parts_of
 from rota.linearise.ids import MARK, is_unknown
-from rota.spec import Call
+from rota.spec import Call, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 from rota.spec.classic.state import Member
 from rota.spec.effects import Reply
 
 T = TypeVar("T")
 
-LABEL, GROUP = "~", "g"
+LABEL, GROUP = "~", "the group"
 """How labels begin; the name of each group."""
+
+OF_MEMBERS = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
+"""Requests whose answers do not say which group they are about."""
 
 ADDRESSED = {Member: ("awaiting_join", "awaiting_sync"), Reply: ("to",), Call: ("to",)}
 """Where the number of a request is, as text."""
@@ -106,7 +109,7 @@ class Names:
         request: Any = call.request
         self.member(getattr(request, "member_id", ""))
         found = self.into(call)
-        if not getattr(request, "group_id", ""):
+        if not isinstance(request, OF_MEMBERS) or not request.group_id:
             return found
         anybody: Any = found.request
         return replace(found, request=replace(anybody, group_id=GROUP))

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from rota.kernel import replace
+from rota.linearise import learned
 from rota.linearise.answers import agreements
 from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
-from rota.linearise.learned import MOST, learned_of
+from rota.linearise.learned import learned_of
 from rota.linearise.names import Names
 from rota.linearise.owed_answers import OwedRun
 from rota.linearise.packing import Packing
@@ -39,6 +40,9 @@ from rota.linearise.states import State
 from rota.linearise.steps import Taken
 from rota.linearise.times import FOREVER, NEVER, Span
 from rota.linearise.words import timer_in_words
+
+FEW = 5_000
+"""Parts of a history's states that are kept at most, beside ten for each state that there is."""
 
 LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_given")
 """Tables of a run that are beside what `Run` has."""
@@ -202,7 +206,8 @@ class QuickRun(OwedRun):
     def _begin_anew_if_need_be(self) -> None:
         """Forget what is learned where that is too much; or a history's names that were given too early."""
         names = self._packing.names
-        many = len(self._packing) + len(self._given) > MOST or len(self._learned) > MOST
+        own = len(self._packing) + len(self._given)
+        many = own > FEW + 10 * len(self.states) or len(self._learned) > learned.MOST
         if many or (names.others and not names.plain):
             self._others = self._others or names.others
             self.states = dict(self.states.items())
