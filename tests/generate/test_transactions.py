@@ -10,7 +10,7 @@ import pytest
 from rota.generate.as_case import case_text
 from rota.generate.case_words import NotACase
 from rota.generate.hunt import Grounds, hunt, trial
-from rota.generate.plan import Ask, Begin, End, Restart, read_plan
+from rota.generate.plan import GROUP, Ask, Begin, End, Restart, filled, read_plan
 from rota.generate.planners import EVERY, plans_of
 from rota.generate.player import Coordinator
 from rota.generate.saved import Saved
@@ -20,6 +20,8 @@ from rota.generate.virtual import in_virtual_time
 from rota.linearise.history import EndTransaction, Sent
 from rota.mutants.core import core_bugs
 from rota.report.walks import TRANSACTIONS
+from rota.spec import ErrorCode, JoinGroupReply
+from rota.spec.offset_messages import TxnOffsetCommitRequest
 
 PROFILES = ("rota", "kafka-4.x")
 WALKS = 20
@@ -82,6 +84,14 @@ def test_a_plan_is_read_as_it_was_saved():
     plan = grounds("rota").plan(0)
     assert any(isinstance(step, Begin) for step in plan.steps)
     assert read_plan(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+@pytest.mark.parametrize(("version", "generation"), [(0, -1), (2, -1), (3, 5)])
+def test_a_version_without_generations_says_none_whatever_was_told(version, generation):
+    """A member was told generation 5 where the plan has thought of 3."""
+    ask = Ask(7, "a", 0, version, TxnOffsetCommitRequest(GROUP, 0, (), 3 if version > 2 else -1), 1, 3)
+    told = {1: JoinGroupReply(ErrorCode.NONE, 5, "consumer", "range", "m", False, "m")}
+    assert filled(ask, told, "g").generation_id == generation
 
 
 def test_it_is_not_written_as_a_case():

@@ -15,7 +15,7 @@ from typing import Any
 
 from rota.generate.consumer import planned
 from rota.generate.consumer.planned import Planned, read_planned
-from rota.generate.requests import api_of, body_of, request_of
+from rota.generate.requests import api_of, body_of, carried, request_of
 from rota.spec.classic.messages import JoinGroupReply
 from rota.spec.messages import ReplyMessage, Request
 
@@ -226,7 +226,7 @@ def filled(ask: Ask, answers: Mapping[int, ReplyMessage], group_id: str) -> Requ
                 body[name] = max(-(2**31), min(moved, 2**31 - 1))
         if ask.shares:
             body["assignments"] = shares_of(known)
-    return request_of(ask.api, ask.version, _resolved(body, answers, group_id))
+    return carried(request_of(ask.api, ask.version, _resolved(body, answers, group_id)), ask.version)
 
 
 def shares_of(told: JoinGroupReply) -> list[dict[str, Any]]:
