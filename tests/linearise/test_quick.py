@@ -97,7 +97,7 @@ def by_hand() -> Iterator[History]:
 def suite() -> tuple[tuple[History, Limits], ...]:
     """Histories that tell a judge which mixes something up from one that does not."""
     hand = [(history, limits) for history in by_hand() for limits in (Limits(), FORGIVING)]
-    return (*hand, *((made(seed), ALL_LIMITS[seed % 4]) for seed in range(1_000, 1_060)))
+    return (*hand, *((made(seed), ALL_LIMITS[seed % 4]) for seed in range(1_000, 1_040)))
 
 
 def differing() -> Iterator[str]:
@@ -124,10 +124,10 @@ def asked_each_time(place: int):
         return said(*suite()[place])
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", range(2))
 def test_of_made_and_of_altered_histories_both_say_the_same(part):
     verdicts = Counter()
-    for seed in range(1_000 + 40 * part, 1_040 + 40 * part):
+    for seed in range(1_000 + 36 * part, 1_036 + 36 * part):
         quick, asked = said_by_both(made(seed), ALL_LIMITS[seed % 4])
         assert quick == asked, f"seed {seed}"
         verdicts[asked[0].verdict] += 1
