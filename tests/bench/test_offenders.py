@@ -36,8 +36,8 @@ async def main():
     def harm():
         {harm}
         loop.call_later(1, harm)
-    def listening(address):
-        print("listening on", address, flush=True)
+    def listening(server):
+        print("listening on", server.bootstrap, flush=True)
         loop.call_later(1, harm)
     await serve({{"group.initial.rebalance.delay.ms": 0}}, 0, stop, listening, Planted)
 asyncio.run(main())

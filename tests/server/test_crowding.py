@@ -76,8 +76,8 @@ def serving(monkeypatch, stretches, request):
     found = []
 
     class Watched(broker.Server):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
             found.append(self)
 
     monkeypatch.setattr(broker, "Server", Watched)

@@ -39,7 +39,8 @@ def knock(connect):
 
 @contextmanager
 def knocking(connect, mechanisms=MECHANISMS, **settings):
-    settings = {name.replace("_", "."): value for name, value in settings.items()}
+    quick = {"connection_failed_authentication_delay_ms": 5}
+    settings = {name.replace("_", "."): value for name, value in {**quick, **settings}.items()}
     here = listeners_of(["SASL_PLAINTEXT://127.0.0.1:0"])
     where = Listening(here, users=Users(PASSWORDS), mechanisms=tuple(mechanisms))
     with running({"group.initial.rebalance.delay.ms": 0, **settings}, where=where) as address:

@@ -19,8 +19,8 @@ def inside(start, monkeypatch):
     """Starts a server; gives the object, its address, and a way to read it from outside of its thread."""
 
     class Watched(broker.Server):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
             found.append(self)
 
     found = []
