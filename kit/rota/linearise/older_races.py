@@ -15,7 +15,16 @@ from collections.abc import Iterator
 
 from rota.kernel import replace
 from rota.linearise.states import Owed, State
-from rota.spec import Call, Group, GroupState, Hosting
+from rota.spec import (
+    Call,
+    Group,
+    GroupState,
+    HeartbeatRequest,
+    Hosting,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
 from rota.spec.admin_messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -23,6 +32,17 @@ from rota.spec.admin_messages import (
     ListGroupsRequest,
 )
 from rota.spec.offset_messages import OffsetCommitRequest, OffsetDeleteRequest
+
+OF_MEMBERS = (
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+)
+"""Requests that the older coordinator tells COORDINATOR_NOT_AVAILABLE where the group that they have found is
+removed before they have its lock (upstream GroupCoordinator#doJoinGroup and the like, case Dead).
+"""
 
 
 def listed_later(before: State, after: State) -> Iterator[State]:

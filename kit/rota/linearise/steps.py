@@ -13,7 +13,7 @@ from rota.linearise.asked import OLDER
 from rota.linearise.history import EndTransaction, Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
-from rota.linearise.older_races import just_made, listed_later, taken_for_anothers
+from rota.linearise.older_races import OF_MEMBERS, just_made, listed_later, taken_for_anothers
 from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept, with_sign_of_life
 from rota.linearise.states import Dead, State, after, without_the_past
 from rota.linearise.times import Span
@@ -25,32 +25,16 @@ from rota.spec import (
     Group,
     GroupRecord,
     GroupState,
-    HeartbeatRequest,
     Hosting,
-    JoinGroupRequest,
-    LeaveGroupRequest,
     Profile,
     RecordKind,
     Spec,
     Step,
-    SyncGroupRequest,
     Timer,
 )
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.messages import ReplyMessage
-from rota.spec.offset_messages import OffsetCommitRequest
 from rota.spec.offset_state import GroupForgotten, Offsets, OffsetStep, RetentionCheck, TransactionEnd
-
-OF_MEMBERS = (
-    JoinGroupRequest,
-    SyncGroupRequest,
-    HeartbeatRequest,
-    LeaveGroupRequest,
-    OffsetCommitRequest,
-)
-"""Requests that the older coordinator tells COORDINATOR_NOT_AVAILABLE where the group that they have found is
-removed before they have its lock (upstream GroupCoordinator#doJoinGroup and the like, case Dead).
-"""
 
 REMEMBERED = 100_000
 """Steps of the spec that are kept, for the next state in which the same is asked."""
