@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from harness.explored import explored
-from rota.explore import Limits, reference
+from rota.explore import reference
 from rota.explore.fast import engine as fast
 from rota.explore.result import Result, Verdict
 from rota.invariants import beyond, classic
@@ -32,8 +32,8 @@ FEW = 3_000
 BOTH = 500
 """States of what is explored by the reference engine, too."""
 
-MANY = 100_000
-"""States of a configuration of which only so many are explored."""
+MANY = 40_000
+"""States; what has more is left to `make check`, which explores all of small and compares all counts."""
 
 BROKEN = {("pile-up", "kafka-2.1"): "join.no-pile-up"}
 """(configuration, profile) -> the property that is violated there."""
@@ -133,23 +133,29 @@ def fired() -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("one", SMALL.configurations, ids=lambda one: one.name)
+ALONE = {"raw-offsets-two": "offsets.delete-non-empty-group", "move-over-limit": "loading.over-capacity"}
+"""Larger configurations in which a rule fires that fires in no smaller one."""
+
+LARGE = [one for one in dear(SMALL.configurations, MANY) if one.name not in ALONE]
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in SMALL.configurations if one not in LARGE], ids=lambda one: one.name
+)
 def test_small_on_the_fast_engine(one: Configuration, fired: set[str], judged: Judged) -> None:
     if not one.is_for(PROFILE):
         pytest.skip("is about other brokers")
-    large = one in dear(SMALL.configurations, MANY)
-    some = Limits(MANY)
-    result = fast.explore(system(one.settings_for(PROFILE)), some) if large else explored(one.name, PROFILE)
+    result = explored(one.name, PROFILE)
     judged.add("small", PROFILE, result)
     fired |= result.rules_fired
     assert result.violation is None
-    assert large or result.verdict is Verdict.HOLDS
-    assert large or counts(result) == one.counts(PROFILE)
+    assert result.verdict is Verdict.HOLDS
+    assert counts(result) == one.counts(PROFILE)
     assert max(result.stats["values"].values()) <= BUDGET
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("one", dear(SMALL.configurations, MANY), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", LARGE, ids=lambda one: one.name)
 def test_what_is_large_has_its_counts(one: Configuration) -> None:
     result = fast.explore(system(one.settings_for(PROFILE)))
     assert result.verdict is Verdict.HOLDS
@@ -187,7 +193,7 @@ def test_every_rule_fires_in_small(fired: set[str]) -> None:
 )  # fmt: skip
 def test_a_scope_judges_what_it_claims_and_nothing_else(scope: Scope, profile: str, judged: Judged) -> None:
     """Runs after the configurations above: what is not claimed is what nothing there is about."""
-    there = [one for one in scope.configurations if one.is_for(profile)]
+    there = [one for one in scope.configurations if one.is_for(profile) and one not in LARGE]
     if judged.runs[scope.name, profile] != len(there):
         pytest.skip("the configurations of the scope were not run")
     assert judged.never(scope.name, profile) == {*beyond(profile), *scope.unclaimed(profile)}
