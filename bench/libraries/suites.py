@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.libraries import debian
 from bench.libraries.playing import Place
 from bench.libraries.reach import reaching
 
@@ -199,6 +200,18 @@ SUITES = {
             command=lambda names: (*_PYTEST, *names),
             settings={"num.partitions": 4, "group.initial.rebalance.delay.ms": 0},
             environment={"KAFKA_VERSION": KAFKA, "KAFKA_URI": "kafka://{address}", "PYTHONPATH": f".:{HERE}"},
+        ),
+        Suite(
+            name="librdkafka",
+            version=debian.VERSION,
+            about="`tests` of Debian's source package, in its quick mode, without those that need no broker",
+            make=debian.made,
+            tests=debian.tests,
+            command=debian.command,
+            folder_of_tests="tests",
+            settings={"num.partitions": 4, "group.initial.rebalance.delay.ms": 0},
+            environment={"ROTA_BOOTSTRAP": "{address}", "TEST_KAFKA_VERSION": KAFKA},
+            silence=180,
         ),
     )
 }

@@ -70,7 +70,7 @@ def _run(folder: Path, *commands: Sequence[str]) -> None:
 
 def _go(module: str, *pinned: str) -> Callable[[Library, Path], None]:
     def make(library: Library, folder: Path) -> None:
-        wanted = (f"{module}@{library.version}", "golang.org/x/sys@v0.38.0", *pinned)
+        wanted = (f"{module}@{library.version}", "golang.org/x/sys@v0.48.0", *pinned)
         _run(
             folder,
             ("go", "mod", "init", "consumer"),
