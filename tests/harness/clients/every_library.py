@@ -44,13 +44,14 @@ class FromLibrdkafka(Producers):
         return super().of("librdkafka")
 
 
-def world_of(address: str, producers: Producers, library: str, assignor: str, rules: Rules) -> World:
-    """Where members of this library meet."""
+def _world(
+    address: str, producers: Producers, library: str, assignor: str, rules: Rules, patience: float
+) -> World:
     world = World(
         address,
         producers,
         (library,),
-        PATIENCE,
+        patience,
         assignor=assignor,
         commit_on_revoke=rules.commit_on_revoke,
     )
@@ -58,30 +59,30 @@ def world_of(address: str, producers: Producers, library: str, assignor: str, ru
     return world
 
 
-def play(address: str, name: str, library: str, assignor: str) -> None:
+def play(address: str, name: str, library: str, assignor: str, patience: float = PATIENCE) -> None:
     """One of the scenarios. Errors: AssertionError with the history."""
-    _perform(address, SCENARIOS[name], library, assignor)
+    _perform(address, SCENARIOS[name], library, assignor, patience)
 
 
-def play_static_restart(address: str, library: str) -> None:
+def play_static_restart(address: str, library: str, patience: float = PATIENCE) -> None:
     """Errors: AssertionError with the history."""
     steps = partial(_static_restart, library=library)
-    _perform(address, Scenario(steps, Rules()), library, ALL[library][0])
+    _perform(address, Scenario(steps, Rules()), library, ALL[library][0], patience)
 
 
-def play_server_restart(server: Restarted, library: str) -> None:
+def play_server_restart(server: Restarted, library: str, patience: float = PATIENCE) -> None:
     """Errors: AssertionError with the history."""
     steps = partial(_server_restart, server=server)
     host, port = server.address
     # While nobody listens, libraries report that, each in its own words.
     rules = Rules(errors=".*", complete=False)
-    _perform(f"{host}:{port}", Scenario(steps, rules), library, ALL[library][0])
+    _perform(f"{host}:{port}", Scenario(steps, rules), library, ALL[library][0], patience)
 
 
-def _perform(address: str, scenario: Scenario, library: str, assignor: str) -> None:
+def _perform(address: str, scenario: Scenario, library: str, assignor: str, patience: float) -> None:
     producers = FromLibrdkafka(address)
     try:
-        scenario.play(world_of(address, producers, library, assignor, scenario.rules))
+        scenario.play(_world(address, producers, library, assignor, scenario.rules, patience))
     finally:
         producers.close()
 

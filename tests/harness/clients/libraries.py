@@ -172,6 +172,7 @@ LIBRARIES = {
         ),
     )
 }
+LONG_SESSION = {"session_timeout_ms": 45_000}
 OURS = {"librdkafka": COOPERATIVE, "kafka-python": COOPERATIVE}
 """Those that `rota.clients` has already, with their assignors."""
 
@@ -187,7 +188,7 @@ class AnyMember(Member):
 
 
 def static(library: str, instance: str) -> dict[str, Any]:
-    """The settings of a static member."""
+    """The settings of a static member, whose session outlasts a restart of its process."""
     if library in INSTANCE:
-        return {"more": {INSTANCE[library]: instance}}
-    return {"instance_id": instance}
+        return {**LONG_SESSION, "more": {INSTANCE[library]: instance}}
+    return {**LONG_SESSION, "instance_id": instance}
