@@ -117,7 +117,9 @@ def _sdist(package: str, version: str) -> Callable[[Path], Path]:
             raise NotMade(f"pip download: {completed.stderr.strip()[-500:]}", PIP_REMEDY[1])
         with tarfile.open(archives[0]) as archive:
             archive.extractall(folder, filter="data")
-        return next(each for each in folder.iterdir() if each.is_dir())
+        made = next(each for each in folder.iterdir() if each.is_dir())
+        (made / "test" / "__init__.py").touch()  # which is not in the archive
+        return made
 
     return make
 
