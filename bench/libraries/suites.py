@@ -106,6 +106,23 @@ def _at_the_root(names: Sequence[str]) -> Sequence[str]:
     return [word.replace("../../", "./") for word in _compiled(names)]
 
 
+_SERVICE = """class ExternalService:
+    def __init__(self, host, port):
+        self.host, self.port = host, port
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+
+class SpawnedService:
+    pass
+"""
+"""What kafka-python's tests import and the archive does not have, for a broker that is there already."""
+
+
 def _sdist(package: str, version: str) -> Callable[[Path], Path]:
     """How the tests in a source distribution are made."""
 
@@ -118,14 +135,15 @@ def _sdist(package: str, version: str) -> Callable[[Path], Path]:
         with tarfile.open(archives[0]) as archive:
             archive.extractall(folder, filter="data")
         made = next(each for each in folder.iterdir() if each.is_dir())
-        (made / "test" / "__init__.py").touch()  # which is not in the archive
+        (made / "test" / "__init__.py").touch()
+        (made / "test" / "service.py").write_text(_SERVICE, encoding="utf-8")
         return made
 
     return make
 
 
 _PLUGINS = ("-p", "pytest_events", "-p", "no:rota", "-p", "no:cacheprovider")
-_PYTEST = (sys.executable, "-m", "pytest", "-q", *_PLUGINS)
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir=.", *_PLUGINS)
 
 
 def _collected(place: Place) -> Sequence[str]:
