@@ -120,7 +120,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--test", action="append", default=[], metavar="NAME",
                         help="these tests alone, of what is played; not kept")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="N",
-                        help="begin nothing more on a broker after so long; the next run goes on")  # fmt: skip
+                        help="begin nothing more on it after so long; the next run goes on")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="play what is kept already, too")
     parser.add_argument("--write", action="store_true", help="write the table of docs/libraries.md")
     return parser.parse_args(arguments)
