@@ -10,9 +10,8 @@ import pytest
 
 from harness.clients.jars import CONNECT, STREAMS, jars
 from harness.clients.jvm import Program, Worker, until
-from harness.clients.libraries import PROGRAMS
 from harness.clients.meddler import BUGS, Bug, Meddler
-from harness.reconciling import NotCompiled, compiled
+from harness.java_programs import NotCompiled, compiled
 from rota.conformance.targets.made_once import NotMade
 from rota.conformance.targets.ports import free_ports
 from rota.server import running
@@ -38,7 +37,7 @@ def streams(tmp_path_factory):
     folder = tmp_path_factory.mktemp("classes")
     try:
         libs = jars("streams", STREAMS)
-        compiled(PROGRAMS / "WordCount.java", folder, libs)
+        compiled("clients/programs/WordCount", folder, libs)
     except (NotMade, NotCompiled) as cause:
         pytest.skip(str(cause))
     return f"{libs}:{folder}"

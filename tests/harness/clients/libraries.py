@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.reconciling import NotCompiled, compiled
+from harness.java_programs import NotCompiled, compiled
 from rota.clients.members import PROCESSES, Member
 from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets.made_once import NotMade, made_once, run_tool
@@ -93,7 +93,7 @@ def _pip(library: Library, folder: Path) -> None:
 
 def _javac(_library: Library, folder: Path) -> None:
     try:
-        command = compiled(PROGRAMS / "LineConsumer.java", folder)
+        command = compiled("clients/programs/LineConsumer", folder)
     except NotCompiled as cause:
         raise NotMade(str(cause), "install it") from cause
     at = command.index("-cp") + 1
