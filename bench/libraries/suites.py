@@ -143,7 +143,7 @@ def _sdist(package: str, version: str) -> Callable[[Path], Path]:
 
 
 _PLUGINS = ("-p", "pytest_events", "-p", "no:rota", "-p", "no:cacheprovider")
-_PYTEST = (sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir=.", *_PLUGINS)
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=short", "-c", os.devnull, "--rootdir=.", *_PLUGINS)
 
 
 def _collected(place: Place) -> Sequence[str]:
@@ -219,7 +219,12 @@ SUITES = {
             tests=_collected,
             command=lambda names: (*_PYTEST, *names),
             settings={"num.partitions": 4, "group.initial.rebalance.delay.ms": 0},
-            environment={"KAFKA_VERSION": KAFKA, "KAFKA_URI": "kafka://{address}", "PYTHONPATH": f".:{HERE}"},
+            environment={
+                "KAFKA_VERSION": KAFKA,
+                "KAFKA_URI": "kafka://{address}",
+                "KAFKA_ROOT": ".",
+                "PYTHONPATH": f".:{HERE}",
+            },
         ),
         Suite(
             name="librdkafka",
