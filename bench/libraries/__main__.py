@@ -69,6 +69,8 @@ def played(target: str, suite: Suite, given: argparse.Namespace) -> dict[str, st
             if time.monotonic() > deadline:
                 break
             heard = play(few, suite.command, place, suite.silence)
+            if failed := [name for name in few if heard.ended.get(name) == FAIL]:
+                heard = heard.again(failed, play(failed, suite.command, place, suite.silence))
             ended |= heard.ended
             with file.with_suffix(".txt").open("a", encoding="utf-8") as said:
                 said.writelines(heard.printed)
