@@ -12,7 +12,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
             "rota's DescribeConfigs does not tell of `advertised.listeners`"
         ),
         f"{_ADMIN}test_describe_metadata_quorum": "rota has no DescribeQuorum: it has no voting controllers",
-        f"{_ADMIN}test_create_partitions": "INVALID_REPLICA_ASSIGNMENT on both: it names a broker by its number",
+        f"{_ADMIN}test_create_partitions": "INVALID_REPLICA_ASSIGNMENT on both, for its brokers",
         "test/integration/test_consumer_integration.py::test_group": (
             "the group is not stable after 30 s on either; it was looked at no further"
         ),

@@ -32,14 +32,15 @@ def judge(connection, version):
     assert {each["name"]: each["min_version_level"] for each in told} == in_force
 
 
-def judge_all(connection):
-    for version in TOLD:
-        judge(connection, version)
-
-
 @pytest.mark.parametrize("version", TOLD)
 def test_features(version, address, connect):
     judge(connect(address), version)
+
+
+def judge_all(address, connect):
+    """Every version of the request."""
+    for version in TOLD:
+        judge(connect(address), version)
 
 
 @pytest.mark.parametrize("planted", PLANTED)
@@ -47,4 +48,4 @@ def test_what_clients_would_be_told_wrongly_is_found(planted, address, connect, 
     """Each bug shows in some version of the request."""
     monkeypatch.setattr(features, *PLANTED[planted])
     with pytest.raises(AssertionError):
-        judge_all(connect(address))
+        judge_all(address, connect)
