@@ -120,7 +120,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--on", action="append", choices=TARGETS, metavar="TARGET",
                         help=f"one broker; repeatable: {', '.join(TARGETS)}")  # fmt: skip
     parser.add_argument("--test", action="append", default=[], metavar="NAME",
-                        help="begin nothing more on it after so long; the next goes on")  # fmt: skip
+                        help="these tests alone, of what is played; not kept")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="N",
                         help="begin nothing more on it after so long; the next run goes on")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="play what is kept already, too")
