@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -129,6 +130,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # brokers end with it
     try:
         sys.exit(main(sys.argv[1:]))
     except NoHome as error:
