@@ -9,7 +9,7 @@ OUT    ?= rota-out
 # Who forbids Python to keep what it has compiled has each of a thousand processes compile all of rota anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench hunt-walks hunt-consumer-walks hunt-recordings offenders extremes frames docs test-docs tutorial nights
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench hunt-walks hunt-consumer-walks hunt-recordings offenders extremes frames docs test-docs tutorial nights test-clients test-libraries
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report. Two parts of the cases: each case has a mock of its own,
@@ -135,6 +135,16 @@ walks: $(VENV)/ready-run
 # it plays a part of: a quarter of an hour.
 test-long: $(VENV)/ready-test
 	$(BIN)/python -m pytest -m long
+
+# Consumers of every client library on rota's server, Streams, Connect and the examples of the docs: ten minutes. Go,
+# npm, javac and Maven fetch and build them once; what one of them does not have is skipped, and told.
+test-clients: $(VENV)/ready-test
+	$(BIN)/python -m pytest -m clients tests/clients
+
+# The libraries' own suites on rota's server and on Kafka, an hour; LIBRARIES says which. What was played is kept in
+# the cache: LIBRARIES='--again --only franz-go' plays it anew. The tables of docs/libraries.md are written from it.
+test-libraries: $(VENV)/ready-test
+	$(BIN)/python -m bench.libraries --write $(LIBRARIES)
 
 # Incidents whose cause is known, played with real clients and explained: minutes. NIGHTS says which, and on what.
 nights: $(VENV)/ready-test

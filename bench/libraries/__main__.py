@@ -2,10 +2,10 @@
 
     .venv/bin/python -m bench.libraries [--only NAME] [--on TARGET] [--test NAME] [--write]
 
-Suites are fetched through `go` and `pip` into the cache, by their versions. A suite is played on a broker of
-its own, started for it; what each test came to is kept in the cache, too, with all that was printed, and what
-is there already is not played again but with --again. With --write the tables in docs/libraries.md are
-written from that.
+Suites are fetched through `go`, `pip` and `apt-get` into the cache, by their versions. A suite is played on a
+broker of its own, started for it; what each test came to is kept in the cache, too, with all that was
+printed, and what is there already is not played again but with --again. With --write the tables in
+docs/libraries.md are written from that.
 
 Two suites look for a broker at ports of their own (9092; 8474 and 29091 to 29195), which have to be free.
 """
@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.libraries.brokers import TARGETS, broker
@@ -26,6 +29,9 @@ from bench.libraries.suites import SUITES, Suite
 from rota.conformance.cache_folder import NoHome, cache_folder
 from rota.conformance.targets.made_once import NotMade
 from rota.conformance.targets.process import NotStarted
+
+FEW = 8
+"""How many tests one process plays."""
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "libraries.md"
@@ -40,28 +46,49 @@ def results() -> Results:
     """By suite and target, how each test ended, as far as it was played."""
     return {
         suite.name: {
-            target: json.loads(kept(target, suite).read_text(encoding="utf-8"))
-            for target in TARGETS
-            if kept(target, suite).is_file()
+            target: leaves(_kept(kept(target, suite))) for target in TARGETS if kept(target, suite).is_file()
         }
         for suite in SUITES.values()
     }
 
 
-def played(target: str, suite: Suite, only: Sequence[str]) -> dict[str, str]:
-    """How the suite's tests end on the target; kept, if they are all. Errors: NotMade, NotStarted, NoHome."""
+def played(target: str, suite: Suite, given: argparse.Namespace) -> dict[str, str]:
+    """How the suite's tests end on the target, a few at a time; what was played is kept after each few.
+
+    Errors: NotMade, NotStarted, NoHome.
+    """
+    file = kept(target, suite)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    ended = _kept(file) if not (given.again or given.test) else {}
     folder = suite.fetched() / suite.folder_of_tests
+    deadline = time.monotonic() + given.seconds
     with broker(target, suite) as address:
         told = {name: value.format(address=address) for name, value in suite.environment.items()}
         place = Place(folder, told)
-        heard = play(only or suite.tests(place), suite.command, place, suite.silence)
-    ended = leaves(heard.ended)
-    file = kept(target, suite)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.with_suffix(".txt").write_text("".join(heard.printed), encoding="utf-8")
-    if not only:
-        file.write_text(json.dumps(ended, indent=1), encoding="utf-8")
+        left = [name for name in given.test or suite.tests(place) if name not in ended]
+        for few in batched(left, FEW):
+            if time.monotonic() > deadline:
+                break
+            heard = play(few, suite.command, place, suite.silence)
+            if failed := [name for name in few if heard.ended.get(name) == FAIL]:
+                heard = heard.again(failed, play(failed, suite.command, place, suite.silence))
+            ended |= heard.ended
+            with file.with_suffix(".txt").open("a", encoding="utf-8") as said:
+                said.writelines(heard.printed)
+            if not given.test:
+                file.write_text(json.dumps(ended, indent=1), encoding="utf-8")
     return ended
+
+
+def batched(names: Sequence[str], many: int) -> Iterator[Sequence[str]]:
+    """So many at a time."""
+    for first in range(0, len(names), many):
+        yield names[first : first + many]
+
+
+def _kept(file: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -70,10 +97,8 @@ def main(arguments: Sequence[str]) -> int:
     code = 0
     for suite in (SUITES[name] for name in given.only or SUITES):
         for target in given.on or TARGETS:
-            if kept(target, suite).is_file() and not (given.again or given.test):
-                continue
             try:
-                ended = played(target, suite, given.test)
+                ended = leaves(played(target, suite, given))
             except (NotMade, NotStarted) as error:
                 print(f"bench: {suite.name} on {target}: {error}; {error.remedy}", file=sys.stderr)
                 code = 2
@@ -97,12 +122,15 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
                         help=f"one broker; repeatable: {', '.join(TARGETS)}")  # fmt: skip
     parser.add_argument("--test", action="append", default=[], metavar="NAME",
                         help="these tests alone, of what is played; not kept")  # fmt: skip
+    parser.add_argument("--seconds", type=float, default=math.inf, metavar="N",
+                        help="begin nothing more on it after so long; the next run goes on")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="play what is kept already, too")
     parser.add_argument("--write", action="store_true", help="write the table of docs/libraries.md")
     return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # brokers end with it
     try:
         sys.exit(main(sys.argv[1:]))
     except NoHome as error:

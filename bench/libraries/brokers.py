@@ -22,6 +22,9 @@ from rota.conformance.targets.process import Process
 ROTA, KAFKA = "rota", "kafka-4.4.0"
 TARGETS = (ROTA, KAFKA)
 
+AUTO_CREATE = "auto.create.topics.delay.ms"
+"""A topic that Metadata creates is there a moment later, as on Kafka."""
+
 TOXIPROXY = "v2.5.0"
 _PROXY_MODULE = "github.com/Shopify/toxiproxy/v2"
 _PROXY_PORT = 8474
@@ -47,7 +50,8 @@ def broker(target: str, suite: Suite) -> Iterator[str]:
 
 @contextmanager
 def _rota(suite: Suite, listen: int, advertised: str) -> Iterator[None]:
-    words = [f"{name}={value}" for name, value in suite.settings.items()]
+    settings = {AUTO_CREATE: 100, **suite.settings}
+    words = [f"{name}={value}" for name, value in settings.items()]
     command = [sys.executable, "-m", "rota", "serve", "--port", str(listen)]
     process = Process([*command, *(word for each in words for word in ("--set", each))])
     try:

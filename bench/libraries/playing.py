@@ -55,6 +55,14 @@ class Heard:
             self.running.pop(name, None)
             self.ended[name] = str(action)
 
+    def again(self, tests: Sequence[str], heard: Heard) -> Heard:
+        """The same, but for these tests and those below them what was heard of them now."""
+        below = tuple(f"{name}/" for name in tests)
+        kept = {
+            name: how for name, how in self.ended.items() if name not in tests and not name.startswith(below)
+        }
+        return Heard({**kept, **heard.ended}, {}, [*self.printed, *heard.printed])
+
 
 def play(tests: Sequence[str], command: Command, place: Place, silence: float) -> Heard:
     """All these tests. silence: seconds without a word after which a process is ended."""

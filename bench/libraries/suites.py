@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.libraries import debian
 from bench.libraries.playing import Place
 from bench.libraries.reach import reaching
 
@@ -105,6 +106,23 @@ def _at_the_root(names: Sequence[str]) -> Sequence[str]:
     return [word.replace("../../", "./") for word in _compiled(names)]
 
 
+_SERVICE = """class ExternalService:
+    def __init__(self, host, port):
+        self.host, self.port = host, port
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+
+class SpawnedService:
+    pass
+"""
+"""What kafka-python's tests import and the archive does not have, for a broker that is there already."""
+
+
 def _sdist(package: str, version: str) -> Callable[[Path], Path]:
     """How the tests in a source distribution are made."""
 
@@ -116,13 +134,16 @@ def _sdist(package: str, version: str) -> Callable[[Path], Path]:
             raise NotMade(f"pip download: {completed.stderr.strip()[-500:]}", PIP_REMEDY[1])
         with tarfile.open(archives[0]) as archive:
             archive.extractall(folder, filter="data")
-        return next(each for each in folder.iterdir() if each.is_dir())
+        made = next(each for each in folder.iterdir() if each.is_dir())
+        (made / "test" / "__init__.py").touch()
+        (made / "test" / "service.py").write_text(_SERVICE, encoding="utf-8")
+        return made
 
     return make
 
 
 _PLUGINS = ("-p", "pytest_events", "-p", "no:rota", "-p", "no:cacheprovider")
-_PYTEST = (sys.executable, "-m", "pytest", "-q", *_PLUGINS)
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=short", "-c", os.devnull, "--rootdir=.", *_PLUGINS)
 
 
 def _collected(place: Place) -> Sequence[str]:
@@ -198,7 +219,24 @@ SUITES = {
             tests=_collected,
             command=lambda names: (*_PYTEST, *names),
             settings={"num.partitions": 4, "group.initial.rebalance.delay.ms": 0},
-            environment={"KAFKA_VERSION": KAFKA, "KAFKA_URI": "kafka://{address}", "PYTHONPATH": f".:{HERE}"},
+            environment={
+                "KAFKA_VERSION": KAFKA,
+                "KAFKA_URI": "kafka://{address}",
+                "KAFKA_ROOT": ".",
+                "PYTHONPATH": f".:{HERE}",
+            },
+        ),
+        Suite(
+            name="librdkafka",
+            version=debian.VERSION,
+            about="`tests` of Debian's source package, in its quick mode, without those that need no broker",
+            make=debian.made,
+            tests=debian.tests,
+            command=debian.command,
+            folder_of_tests="tests",
+            settings={"num.partitions": 4, "group.initial.rebalance.delay.ms": 0},
+            environment={"ROTA_BOOTSTRAP": "{address}", "TEST_KAFKA_VERSION": KAFKA},
+            silence=180,
         ),
     )
 }

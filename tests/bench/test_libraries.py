@@ -68,6 +68,15 @@ def test_a_test_with_subtests_counts_by_them(tmp_path):
     assert leaves({"t": "fail", "t/a": "pass"}) == {"t": "fail", "t/a": "pass"}
 
 
+def test_a_second_time_counts_with_all_below(tmp_path):
+    first = heard(tmp_path, "passes", "has parts")
+    second = heard(tmp_path, "passes")
+    second.ended = {"has parts": "pass", "has parts/one": "pass"}
+    found = first.again(["has parts"], second)
+    assert found.ended == {"passes": "pass", "has parts": "pass", "has parts/one": "pass"}
+    assert found.printed[: len(first.printed)] == first.printed
+
+
 GO = """
 func seeds() string {
 	return os.Getenv("SEEDS")

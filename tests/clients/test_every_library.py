@@ -22,6 +22,9 @@ from rota.server import running
 
 pytestmark = pytest.mark.clients
 
+IMPATIENT = 25.0
+"""Seconds that a step may take where a bug is planted, which may be that it never comes."""
+
 SETTINGS = {"group.initial.rebalance.delay.ms": 100, "auto.create.topics.enable": False}
 
 
@@ -72,7 +75,7 @@ def test_server_restart(library, kept):
 
 def test_a_broker_that_forgets_commits_is_found(library, address):
     with Meddler(address, BUGS["commits are forgotten"]) as broker, pytest.raises(AssertionError):
-        play(broker.address, "newcomer_continues", library, ALL[library][0])
+        play(broker.address, "newcomer_continues", library, ALL[library][0], IMPATIENT)
 
 
 def test_a_broker_without_static_members_is_found(library, address):
@@ -80,10 +83,10 @@ def test_a_broker_without_static_members_is_found(library, address):
         pytest.skip(f"{library} has no static members")
     forgetful = Bug(requests={"JoinGroup": lambda body: body.update(group_instance_id=None)})
     with Meddler(address, forgetful) as broker, pytest.raises(AssertionError):
-        play_static_restart(broker.address, library)
+        play_static_restart(broker.address, library, IMPATIENT)
 
 
 def test_a_server_that_keeps_nothing_is_found(library, kept):
     kept.keeps = False
     with pytest.raises(AssertionError):
-        play_server_restart(kept, library)
+        play_server_restart(kept, library, IMPATIENT)

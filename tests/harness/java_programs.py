@@ -21,18 +21,18 @@ class NotCompiled(Exception):
     """Kafka's class cannot be asked here; the message says what is missing."""
 
 
-def compiled(name: str, folder: Path) -> tuple[str, ...]:
-    """The command that runs `NAME.java` of this folder beside Kafka's classes. Errors: NotCompiled."""
+def compiled(name: str, folder: Path, classes: str | None = None) -> tuple[str, ...]:
+    """The command that runs `NAME.java` beside Kafka's classes, or others. Errors: NotCompiled."""
     if (javac := shutil.which("javac")) is None:
         raise NotCompiled("no javac found (Debian: apt-get install openjdk-17-jdk-headless)")
     try:
-        libs = f"{fetched(RELEASE).resolve()}/*"
+        libs = classes or f"{fetched(RELEASE).resolve()}/*"
     except NoJars as cause:
         raise NotCompiled(f"{RELEASE.name}: {cause}") from cause
     source = HERE / f"{name}.java"
     subprocess.run([javac, "-nowarn", "-d", str(folder), "-cp", libs, str(source)], check=True, timeout=600)
     java = find_java(RELEASE.java, f"Kafka {RELEASE.version}").path
-    return (java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}:{folder}", name)
+    return (java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}:{folder}", source.stem)
 
 
 def answers(command: Sequence[str], lines: Sequence[str]) -> list[str]:

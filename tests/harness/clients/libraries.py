@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.reconciling import NotCompiled, compiled
+from harness.java_programs import NotCompiled, compiled
 from rota.clients.members import PROCESSES, Member
 from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets.made_once import NotMade, made_once, run_tool
@@ -70,7 +70,7 @@ def _run(folder: Path, *commands: Sequence[str]) -> None:
 
 def _go(module: str, *pinned: str) -> Callable[[Library, Path], None]:
     def make(library: Library, folder: Path) -> None:
-        wanted = (f"{module}@{library.version}", "golang.org/x/sys@v0.38.0", *pinned)
+        wanted = (f"{module}@{library.version}", "golang.org/x/sys@v0.48.0", *pinned)
         _run(
             folder,
             ("go", "mod", "init", "consumer"),
@@ -93,7 +93,7 @@ def _pip(library: Library, folder: Path) -> None:
 
 def _javac(_library: Library, folder: Path) -> None:
     try:
-        command = compiled(PROGRAMS / "LineConsumer.java", folder)
+        command = compiled("clients/programs/LineConsumer", folder)
     except NotCompiled as cause:
         raise NotMade(str(cause), "install it") from cause
     at = command.index("-cp") + 1
@@ -172,6 +172,7 @@ LIBRARIES = {
         ),
     )
 }
+LONG_SESSION = {"session_timeout_ms": 45_000}
 OURS = {"librdkafka": COOPERATIVE, "kafka-python": COOPERATIVE}
 """Those that `rota.clients` has already, with their assignors."""
 
@@ -187,7 +188,7 @@ class AnyMember(Member):
 
 
 def static(library: str, instance: str) -> dict[str, Any]:
-    """The settings of a static member."""
+    """The settings of a static member, whose session outlasts a restart of its process."""
     if library in INSTANCE:
-        return {"more": {INSTANCE[library]: instance}}
-    return {"instance_id": instance}
+        return {**LONG_SESSION, "more": {INSTANCE[library]: instance}}
+    return {**LONG_SESSION, "instance_id": instance}

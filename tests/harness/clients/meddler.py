@@ -38,6 +38,8 @@ class Meddler:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._port = self._listener.getsockname()[1]
         self.address = f"127.0.0.1:{self._port}"
+        self.closed = False
+        """Whether connections end as soon as they begin."""
         self._sockets: list[socket.socket] = []
         self._responses = {"Metadata": self._metadata, "FindCoordinator": self._coordinator, **bug.responses}
 
@@ -55,6 +57,9 @@ class Meddler:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if self.closed:
+                    client.close()
+                    continue
                 broker = socket.create_connection(self._broker)
                 self._sockets += [client, broker]
                 asked: dict[int, tuple[str, int]] = {}

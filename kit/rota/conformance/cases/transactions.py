@@ -18,6 +18,7 @@ from rota.conformance.steps.offsets import (
     expect_each,
     expect_fetched,
     fetch,
+    in_topic,
     settled,
     topic,
     topic_of_two,
@@ -71,6 +72,8 @@ def unstable(d: Dialogue) -> None:
 )
 def of_each_partition(d: Dialogue) -> None:
     topic_of_two(d)
+    with d.reaching("an offset"):
+        expect_each(d, commit(d.member("a"), **SIMPLE, topics=[in_topic(TWO_PARTITIONS, 3)]), "NONE")
     opened = begun(d)
     second = {"partition_index": 1, "committed_offset": 7, "committed_metadata": ""}
     with d.reaching("an offset in a transaction", rule="transactions.commit-without-membership"):

@@ -67,7 +67,7 @@ consumer.on(events.HEARTBEAT, ({ payload }) => {
 });
 consumer.on(events.COMMIT_OFFSETS, ({ payload }) => {
   const offsets = payload.topics.flatMap(({ topic, partitions }) =>
-    partitions.map(({ partition, offset }) => [topic, partition, Number(offset)]),
+    partitions.map(({ partition, offset }) => [topic, Number(partition), Number(offset)]),
   );
   emit("committed", { offsets });
 });

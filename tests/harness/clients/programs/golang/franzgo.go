@@ -124,7 +124,19 @@ func (l *franzGo) commit(of offsets) error {
 	return failed
 }
 
+// A topic that was made anew has another id, which the client has to learn first.
 func (l *franzGo) committed(of []partition) (map[partition]*int64, error) {
+	for tries := 0; ; tries++ {
+		found, err := l.fetched(of)
+		if err == nil || tries == 100 {
+			return found, err
+		}
+		l.client.ForceMetadataRefresh()
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func (l *franzGo) fetched(of []partition) (map[partition]*int64, error) {
 	request := kmsg.NewPtrOffsetFetchRequest()
 	request.Group = l.consumer.settings.GroupID
 	for _, at := range of {
@@ -139,6 +151,9 @@ func (l *franzGo) committed(of []partition) (map[partition]*int64, error) {
 	found := map[partition]*int64{}
 	for _, topic := range answer.Topics {
 		for _, each := range topic.Partitions {
+			if wrong := kerr.ErrorForCode(each.ErrorCode); wrong != nil {
+				return nil, wrong
+			}
 			found[partition{topic.Topic, each.Partition}] = nil
 			if each.Offset >= 0 {
 				offset := each.Offset
