@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.told import Told, asked_for, described, joined
+from harness.told import Told, asked_for, described, fetched, joined
+from harness.told import committed as committed_topics
 from rota.linearise import Verdict, judge
 from rota.mutants.core import CoreBug, planted
 from rota.spec import ErrorCode, MemberAssignment, SyncGroupReply, SyncGroupRequest
@@ -160,12 +161,43 @@ def test_who_deletes_may_take_it_for_another_brokers(profile, ask, at, wanted):
     assert deleted_while_it_is_made(profile, ask, at) is wanted
 
 
+def deleted_as_somebody_joins(profile, at=0.0, gone=True):
+    """The last offset of an Empty group is deleted while somebody joins, who is in it then.
+
+    at: seconds from the JoinGroup to OffsetDelete; gone: whether the offset is not there any more.
+    """
+    history = Told(profile)
+    history.hears(history.commits(5, "t"), committed_topics("t"))
+    history.hears(history.joins(0), asked_for("m"))
+    history.joins(0, "m")
+    history.after(at)
+    number = history.sends(9, OffsetDeleteRequest("g", (TopicPartitions("t", (0,)),)), 0)
+    history.hears(number, OffsetDeleteReply(ErrorCode.NONE, committed_topics("t").topics))
+    history.hears(history.describes(), described("PreparingRebalance", "m"))
+    history.hears(history.fetches(7, "t"), fetched(t=-1 if gone else 7))
+    return judge(history.quiet().history()).verdict
+
+
+JOINERS = (
+    (KAFKA_3, 0.0, True, PASSES),
+    (KAFKA_3, 0.0, False, FAILS),
+    (KAFKA_3, 0.6, True, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "at", "gone", "wanted"), JOINERS)
+def test_a_group_that_is_joined_while_its_last_offset_goes_stays(profile, at, gone, wanted):
+    assert deleted_as_somebody_joins(profile, at, gone) is wanted
+
+
 MODULE = "rota.linearise.older_races:"
 PLANTED = (
     ("lists are read once", "listed_later", "owed.message.groups", "()"),
     ("it is listed as it was never", "_with_state", "state.value", "'Empty'"),
     ("no commit comes between", "just_made", "of_member or", "False or"),
     ("nobody deletes between", "taken_for_anothers", "deletes and made", "False"),
+    ("nobody joins between", "empty_before", "asks and group.members", "False"),
+    ("the group goes with its offsets", "offsets_alone", "group=before.group, ", ""),
     ("nobody reads between", "just_made", "of_member or isinstance", "of_member and isinstance"),
     ("it is just made for ever", "just_made", "since <= state.veiled", "True"),
     ("it has members at once", "just_made", "Group(GroupState.EMPTY)", "state.group"),
@@ -180,4 +212,5 @@ def test_a_mistake_is_found(name, function, old, new):
         commits = (committed(*row[:-1]) is not row[-1] for row in COMMITS)
         readers = (seen_while_it_is_made(*row[:-1]) is not row[-1] for row in READERS)
         deletions = (deleted_while_it_is_made(*row[:-1]) is not row[-1] for row in DELETIONS)
-        assert any(lists) or any(commits) or any(readers) or any(deletions)
+        joiners = (deleted_as_somebody_joins(*row[:-1]) is not row[-1] for row in JOINERS)
+        assert any(map(any, (lists, commits, readers, deletions, joiners)))

@@ -7,6 +7,8 @@
   comes between finds an Empty group that knows nobody, where before there was none and afterwards there are
   members. OffsetDelete or DeleteGroups that has found none, and then one, takes the partition for another
   broker's (upstream `GroupCoordinator#handleDeleteOffsets`, `#handleDeleteGroups`).
+- OffsetDelete looks at a group, and deletes under its lock anew: the group that was Empty then may have
+  members now, and stays, though it has no offset any more.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rota.kernel import replace
-from rota.linearise.states import Owed, State
+from rota.linearise.states import Dead, Owed, State
 from rota.spec import (
     Call,
     Group,
@@ -32,6 +34,7 @@ from rota.spec.admin_messages import (
     ListGroupsRequest,
 )
 from rota.spec.offset_messages import OffsetCommitRequest, OffsetDeleteRequest
+from rota.spec.offset_state import GroupForgotten
 
 OF_MEMBERS = (
     JoinGroupRequest,
@@ -69,6 +72,34 @@ def taken_for_anothers(state: State, call: Call, since: float) -> Call | None:
     deletes = isinstance(call.request, OffsetDeleteRequest | DeleteGroupsRequest)
     made = state.group is not None and since <= state.veiled
     return replace(call, hosting=Hosting.ELSEWHERE) if deletes and made else None
+
+
+def empty_before(state: State, call: Call, since: float) -> Group | None:
+    """The group as OffsetDelete has seen it, where somebody has joined so late as since then; else None."""
+    group, asks = state.group, isinstance(call.request, OffsetDeleteRequest)
+    if group is None or not (asks and group.members and since <= state.veiled):
+        return None
+    return Group(GroupState.EMPTY, group.generation_id, group.protocol_type)
+
+
+def offsets_alone(before: State, deleted: State) -> State:
+    """The state after such a deletion: offsets are gone, and the group is as it was."""
+    line = tuple(one for one in deleted.line if not isinstance(one.item, GroupForgotten))
+    deleted = replace(deleted, line=line, dead=before.dead, look=before.look)
+    return replace(deleted, group=before.group, armed=before.armed)
+
+
+def made_or_removed(before: Group | None, state: State, until: float) -> State:
+    """A state in which is known until when others may find the group as it was removed, or just made, or
+    before anybody was in it.
+    """
+    group = state.group
+    if before is not None and group is None:
+        was = Group(GroupState.DEAD, before.generation_id, before.protocol_type)
+        return replace(state, dead=Dead(was, until))
+    empty = before is None or before.state is GroupState.EMPTY
+    news = group is not None and (before is None or group.state is not GroupState.EMPTY)
+    return replace(state, veiled=until) if empty and news else state
 
 
 def _with_state(owed: Owed, state: GroupState) -> Owed:

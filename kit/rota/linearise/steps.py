@@ -13,9 +13,17 @@ from rota.linearise.asked import OLDER
 from rota.linearise.history import EndTransaction, Event, Restarted
 from rota.linearise.ids import asks_for_an_id
 from rota.linearise.looks import Looks, finds_from, moments, next_look, passes_from
-from rota.linearise.older_races import OF_MEMBERS, just_made, listed_later, taken_for_anothers
+from rota.linearise.older_races import (
+    OF_MEMBERS,
+    empty_before,
+    just_made,
+    listed_later,
+    made_or_removed,
+    offsets_alone,
+    taken_for_anothers,
+)
 from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept, with_sign_of_life
-from rota.linearise.states import Dead, State, after, without_the_past
+from rota.linearise.states import State, after, without_the_past
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
@@ -155,6 +163,10 @@ class Steps:
             seen = replace(state, group=None, pending=state.pending - {number})
             for one in self._grouped(seen, (None, other), partial(_handled, None, other), span):
                 yield Taken(replace(one.state, group=state.group), one.rules)
+        if self.profile.name in OLDER and (was := empty_before(state, call, span.earliest - veil)):
+            seen = replace(state, group=was, pending=state.pending - {number})
+            for one in self._grouped(seen, (was, call), partial(_handled, was, call), span):
+                yield Taken(offsets_alone(state, one.state), one.rules)
         if self._dead(state, span, veil) and isinstance(call.request, OF_MEMBERS):
             seen = replace(state, pending=state.pending - {number})
             told = replace(call, hosting=Hosting.INACTIVE)
@@ -308,7 +320,7 @@ class Steps:
     def _after(self, state: State, told: Told, span: Span) -> State:
         found = after(self.spec, state, told, span, self.lost, self.follows)
         if self.profile.name in OLDER:
-            found = _made_or_removed(state.group, found, span.latest)
+            found = made_or_removed(state.group, found, span.latest)
         if self.looking is None:
             return found
         since = self._found_from(found.group, found.offsets)
@@ -357,14 +369,6 @@ class Steps:
 
     def _rules(self, step: Step | Told) -> Rules:
         return tuple(rule.slug for rule in self._oracle.used(step))
-
-
-def _made_or_removed(before: Group | None, state: State, until: float) -> State:
-    """A state in which is known until when others may find the group as it was removed, or just made."""
-    if before is not None and state.group is None:
-        was = Group(GroupState.DEAD, before.generation_id, before.protocol_type)
-        return replace(state, dead=Dead(was, until))
-    return replace(state, veiled=until) if before is None and state.group is not None else state
 
 
 def _in_log(record: GroupRecord) -> GroupRecord | None:
