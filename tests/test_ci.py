@@ -59,12 +59,12 @@ def ci(checkout: Path) -> tuple[int, list[str]]:
 
 def test_the_last_line_counts_all_parts(checkout: Path) -> None:
     code, lines = ci(checkout)
-    assert (code, lines[-1]) == (0, "10 passed, 0 failed, 0 skipped")
+    assert (code, lines[-1]) == (0, "11 passed, 0 failed, 0 skipped")
 
 
 def test_failures_of_any_part_count(checkout: Path) -> None:
     plant(checkout, "browser.xml", MIXED)
-    assert ci(checkout) == (1, ["", "11 passed, 2 failed, 1 skipped"])
+    assert ci(checkout) == (1, ["", "12 passed, 2 failed, 1 skipped"])
 
 
 def test_what_passed_only_alone_is_told(checkout: Path) -> None:
@@ -74,26 +74,26 @@ def test_what_passed_only_alone_is_told(checkout: Path) -> None:
         "alone.xml",
         '<testsuites><testcase name="c"/><testcase name="b"><failure/></testcase></testsuites>',
     )
-    assert ci(checkout) == (1, ["", "12 passed (1 of them only alone), 1 failed, 1 skipped"])
+    assert ci(checkout) == (1, ["", "13 passed (1 of them only alone), 1 failed, 1 skipped"])
 
 
 @pytest.mark.parametrize("part", ["ready-exit", "tests-exit"])
 def test_a_part_that_ends_otherwise_fails_it(checkout: Path, part: str) -> None:
     plant(checkout, part, "2")
     code, lines = ci(checkout)
-    assert (code, lines[-1]) == (1, "10 passed, 0 failed, 0 skipped")
+    assert (code, lines[-1]) == (1, "11 passed, 0 failed, 0 skipped")
 
 
 def test_a_part_that_leaves_no_report_is_a_failure(checkout: Path) -> None:
     (checkout / "browser.xml").unlink()
     code, lines = ci(checkout)
-    assert (code, lines[-1]) == (1, "9 passed, 1 failed, 0 skipped")
+    assert (code, lines[-1]) == (1, "10 passed, 1 failed, 0 skipped")
     assert "rota-out/tests-browser.xml: not written, counted as a failure" in lines
 
 
 def test_without_a_browser_it_says_what_was_skipped(checkout: Path) -> None:
     plant(checkout, "tests/browser/chromium.sh", "#!/bin/sh\necho no chromium here >&2\nexit 1\n")
     code, lines = ci(checkout)
-    assert (code, lines[-1]) == (0, "9 passed, 0 failed, 0 skipped")
+    assert (code, lines[-1]) == (0, "10 passed, 0 failed, 0 skipped")
     assert lines[0] == "no chromium here"
     assert "tests/browser is skipped" in lines[1]
