@@ -173,7 +173,7 @@ def test_a_client_follows_its_coordinator(client):
 
 def at_port(broker, port):
     """Whether somebody is connected there."""
-    return any(each.port == port for each in broker._controls.server.connections)
+    return any(each.endpoint.port == port for each in broker._controls.server.connections)
 
 
 def test_a_session_runs_out_by_the_servers_clock(client):

@@ -5,7 +5,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rota.server import Settings
+from rota.server.endpoints import Endpoint
 from rota.server.fetch import Fetches, _last, _Parked
+from rota.server.settings import NODE_ID
 from rota.server.topics import Topics
 from rota.wire.records import Record, encode_batch, split
 
@@ -61,6 +63,7 @@ class AtOnce:
 class Context:
     version = 12
     is_lost = False
+    endpoint = Endpoint(NODE_ID, "PLAINTEXT", "127.0.0.1", 9092)
 
     def __init__(self):
         self.replies = []
