@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from functools import cache
 
@@ -13,6 +14,7 @@ from rota.generate.hunt import Grounds, hunt, trial
 from rota.generate.plan import GROUP, Ask, Begin, End, Restart, filled, read_plan
 from rota.generate.planners import EVERY, plans_of
 from rota.generate.player import Coordinator
+from rota.generate.producers import Producer
 from rota.generate.saved import Saved
 from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict
@@ -112,3 +114,25 @@ def test_a_transaction_that_is_refused_is_none():
     asked = [one.call.request for one in found.played.history.events if isinstance(one, Sent)]
     assert not any(isinstance(one, EndTransaction) or "Txn" in type(one).__name__ for one in asked)
     assert any(isinstance(step, Ask) and step.api == "TxnOffsetCommit" for step in without.steps)
+
+
+@pytest.mark.parametrize(
+    ("answers", "over"),
+    [((48,), False), ((None, 48), None), ((15, 0, 0), True), ((0, 51, 0), True), ((None, 0, 0), True)],
+)
+def test_whether_an_end_has_come_is_known_or_not(answers, over):
+    """What was not answered may have been done, though it is refused when it is asked again."""
+    left = iter(answers)
+
+    async def asked(api, body):
+        code = 0 if api == "FindCoordinator" else next(left)
+        return None if code is None else {"error_code": code}
+
+    class There:
+        async def up(self):
+            pass
+
+    producer = Producer("p", "g", lambda listening: None, None, There(), {"transactional_id": "p"})
+    producer._asked = asked
+    producer._look_for_a_coordinator = lambda: asyncio.sleep(0)
+    assert asyncio.run(producer.end(True)) is over

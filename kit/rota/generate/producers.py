@@ -102,16 +102,17 @@ class Producer:
 
     async def _granted(self, api: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to what was granted in time, at once or when what is under way is over; else None."""
-        loop, self._refused = asyncio.get_running_loop(), False
+        loop, self._refused, heard = asyncio.get_running_loop(), False, True
         deadline = loop.time() + WITHIN
         while loop.time() < deadline:
             await self.target.up()
             answer = await self._asked(api, body)
             error = None if answer is None else error_name(answer["error_code"])
+            heard = heard and answer is not None
             if error == "NONE":
                 return answer
             if error is not None and error not in LATER:
-                self._refused = True
+                self._refused = heard  # what was not answered before may have been done
                 return None
             if error is not None and error != "CONCURRENT_TRANSACTIONS":
                 await self._look_for_a_coordinator()
