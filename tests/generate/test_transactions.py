@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import cache
+from itertools import islice
 
 import pytest
 
@@ -17,6 +18,7 @@ from rota.generate.player import Coordinator
 from rota.generate.producers import Producer
 from rota.generate.saved import Saved
 from rota.generate.settings import SETTINGS
+from rota.generate.transactions import TransactionPlanner
 from rota.generate.verdicts import Verdict
 from rota.generate.virtual import in_virtual_time
 from rota.linearise.history import EndTransaction, Sent
@@ -24,6 +26,7 @@ from rota.mutants.core import core_bugs
 from rota.report.walks import TRANSACTIONS
 from rota.spec import ErrorCode, JoinGroupReply
 from rota.spec.offset_messages import TxnOffsetCommitRequest
+from rota.spec.profiles import KAFKA_3, KAFKA_4
 
 PROFILES = ("rota", "kafka-4.x")
 WALKS = 20
@@ -80,6 +83,15 @@ def test_a_run_has_some_walks_with_transactions_and_the_others_are_the_same():
     with_some, without = in_virtual_time(SETTINGS, drawn)
     assert [one for one in with_some if not one.transactional] == without
     assert [one.id for one in with_some if one.transactional] == ["1-t0", "1-t1"]
+
+
+@pytest.mark.parametrize(("profile", "deletes"), [(KAFKA_3, False), (KAFKA_4, True)])
+def test_brokers_before_kafka_4_are_not_asked_to_delete_offsets(profile, deletes):
+    async def drawn(coordinator: Coordinator):
+        plans = TransactionPlanner(1, coordinator.terms, profile).plans()
+        return [step.api for plan in islice(plans, WALKS) for step in plan.steps if isinstance(step, Ask)]
+
+    assert ("OffsetDelete" in in_virtual_time(SETTINGS, drawn)) is deletes
 
 
 def test_a_plan_is_read_as_it_was_saved():

@@ -88,7 +88,8 @@ def delete(spec: Spec, group: Group | None, call: Call) -> Steps:
     offset then, be it that it never had one, is removed at once, and the next generation is 1.
 
     Left out: topics by id and the check that a topic exists. To the coordinator a topic is a name under
-    which offsets are stored.
+    which offsets are stored. Also that in 3.9.2 an open transaction of which everything was deleted still
+    holds an Empty group until it ends (GroupMetadata#removeOffsets, #hasOffsets).
     """
     if group is None:
         return ()
