@@ -9,7 +9,6 @@ import secrets
 import socket
 import ssl
 import struct
-import subprocess
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.pki import certificate
 from harness.sockets import exactly
 from rota.cli.conform import conform
 from rota.conformance.connections.scram import Scram, ScramError
@@ -47,15 +47,7 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Certificates of a server at 127.0.0.1, of one elsewhere, and of a client; each signs itself."""
     folder = tmp_path_factory.mktemp("pki")
     for name, other in (("here", "IP:127.0.0.1"), ("elsewhere", "DNS:elsewhere"), ("client", "DNS:client")):
-        make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-        made = ["-nodes", "-subj", f"/CN={name}", "-addext", f"subjectAltName={other}"]
-        files = ["-keyout", f"{name}.key", "-out", f"{name}.crt"]
-        try:
-            subprocess.run([*make, *made, *files], cwd=folder, check=True, capture_output=True)
-        except FileNotFoundError:
-            pytest.skip("there is no openssl to make a certificate with")
-        both = (folder / f"{name}.key").read_text() + (folder / f"{name}.crt").read_text()
-        (folder / f"{name}.pem").write_text(both)
+        certificate(folder, name, other)
     return folder
 
 

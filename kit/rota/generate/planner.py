@@ -93,7 +93,6 @@ class Drawing:
     asked; reached, as of `Planner`.
     """
 
-    BETWEEN_QUIETS: ClassVar[int] = BETWEEN_QUIETS
     AFTER_RESTART: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch")
     AT_LAST: ClassVar[tuple[str, ...]] = ("DescribeGroups", "OffsetFetch", "ListGroups")
 
@@ -161,7 +160,7 @@ class Drawing:
         return min(max(timeouts, default=0), 2**31 - 1) / 1000
 
     def _next(self) -> None:
-        if self._since_quiet >= self.BETWEEN_QUIETS or self._unheard > OPEN:
+        if self._since_quiet >= BETWEEN_QUIETS or self._unheard > OPEN:
             self._silence(QUIET)
         if len(self._open) >= OPEN:
             self._outlast()

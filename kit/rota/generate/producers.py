@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from rota.conformance.connections.error_codes import error_name
+from rota.conformance.connections.error_codes import LATER, NOT_READY
 from rota.conformance.connections.null_tolerant import read_answer
 from rota.generate.cast import Terms
 from rota.generate.lines import Line, Open
+from rota.generate.requests import SEVERAL_FOUND
 from rota.wire import WireError, encode_request, frame
 
 TIMEOUT_MS = 600_000
@@ -24,17 +25,6 @@ ANSWERED_WITHIN = 3.0
 
 PAUSE = 0.02
 """Seconds before it is asked again."""
-
-LATER = (
-    "COORDINATOR_NOT_AVAILABLE",
-    "COORDINATOR_LOAD_IN_PROGRESS",
-    "NOT_COORDINATOR",
-    "CONCURRENT_TRANSACTIONS",
-)
-"""What producers ask again after."""
-
-SEVERAL_FOUND = 4
-"""The first version of FindCoordinator that names several keys."""
 
 OF_TRANSACTIONS = 1
 """The type of key by which FindCoordinator looks for a transaction's coordinator."""
@@ -107,14 +97,14 @@ class Producer:
         while loop.time() < deadline:
             await self.target.up()
             answer = await self._asked(api, body)
-            error = None if answer is None else error_name(answer["error_code"])
+            code = None if answer is None else answer["error_code"]
             heard = heard and answer is not None
-            if error == "NONE":
+            if code == 0:
                 return answer
-            if error is not None and error not in LATER:
+            if code is not None and code not in LATER:
                 self._refused = heard  # what was not answered before may have been done
                 return None
-            if error is not None and error != "CONCURRENT_TRANSACTIONS":
+            if code in NOT_READY:
                 await self._look_for_a_coordinator()
             await asyncio.sleep(PAUSE)
         return None

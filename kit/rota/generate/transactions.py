@@ -14,7 +14,7 @@ from typing import Any
 from rota.generate.cast import Cast, Client
 from rota.generate.moves import CHANGES, Moves, offsets
 from rota.generate.plan import GROUP, Ask, Begin, End, Plan
-from rota.generate.planner import Drawing, Planner
+from rota.generate.planner import BETWEEN_QUIETS, Drawing, Planner
 from rota.generate.simulated import Simulated
 from rota.kernel import replace as replaced
 from rota.linearise.asked import OLDER
@@ -104,7 +104,7 @@ class TransactionalDrawing(Drawing):
     @property
     def _heard_all(self) -> bool:
         """Whether no more is under way than can be told apart."""
-        return self._since_quiet < self.BETWEEN_QUIETS and self._unheard <= 1
+        return self._since_quiet < BETWEEN_QUIETS and self._unheard <= 1
 
     def _transact(self) -> None:
         kind = self._rng.choice(KINDS) if self._transactions else "begin"

@@ -17,6 +17,9 @@ NOT_READY = frozenset(
 )
 """Codes that say: the coordinator of this group is not there yet, ask again."""
 
+LATER = NOT_READY | {ERROR_CODES["CONCURRENT_TRANSACTIONS"]}
+"""Codes after which a producer asks its transactions' coordinator again."""
+
 
 def error_name(code: object) -> str:
     """The name of an error code; a code outside the table reads `error 1234`."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rota.conformance.connections.error_codes import error_name
+from rota.conformance.connections.error_codes import LATER, NOT_READY, error_name
 from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.steps.offsets import SIMPLE, TOPIC, in_topic
@@ -26,13 +26,6 @@ NEEDS: Mapping[str, tuple[int, int]] = {
 
 TIMEOUT_MS = 60_000
 _SECONDS = 20.0
-_LATER = (
-    "COORDINATOR_NOT_AVAILABLE",
-    "COORDINATOR_LOAD_IN_PROGRESS",
-    "NOT_COORDINATOR",
-    "CONCURRENT_TRANSACTIONS",
-)
-"""What producers ask again after."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +76,12 @@ def _granted(d: Dialogue, producer: Member, api: str, body: Mapping[str, Any]) -
     deadline = d.transcript.elapsed() + _SECONDS
     while True:
         reply = producer.send_whole(api, body).answer()
-        error = error_name(reply["error_code"])
-        if error == "NONE":
+        code = reply["error_code"]
+        if code == 0:
             return reply
-        if error not in _LATER or d.transcript.elapsed() > deadline:
-            raise Deviation(f"{api} answered with NONE", error)
-        if error != "CONCURRENT_TRANSACTIONS":
+        if code not in LATER or d.transcript.elapsed() > deadline:
+            raise Deviation(f"{api} answered with NONE", error_name(code))
+        if code in NOT_READY:
             _look_for_a_coordinator(d, producer, body["transactional_id"])
         d.wait(0.05)
 
