@@ -8,6 +8,14 @@ from harness.told import Told, committed, described, left
 from rota.linearise import Verdict, judge
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply
 from rota.spec.admin_messages import DeleteGroupsReply, DeleteGroupsRequest
+from rota.spec.offset_messages import (
+    OffsetCommitPartition,
+    OffsetCommitTopic,
+    PartitionOutcome,
+    TopicOutcome,
+    TxnOffsetCommitReply,
+    TxnOffsetCommitRequest,
+)
 from rota.spec.profiles import KAFKA_3, KAFKA_4
 
 DEAD, DELETED = ErrorCode.COORDINATOR_NOT_AVAILABLE, DeleteGroupsReply("g", ErrorCode.NONE)
@@ -28,8 +36,21 @@ def beats(told):
     return told.beats(3, "m")
 
 
+def commits_in_a_transaction(told):
+    topics = (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7, -1, ""),)),)
+    return told.sends(3, TxnOffsetCommitRequest("g", 1, topics), 3)
+
+
+NOT_COMMITTED = TxnOffsetCommitReply((TopicOutcome("t", (PartitionOutcome(0, DEAD),)),))
+
 ASKED = pytest.mark.parametrize(
-    ("ask", "answer"), [(joins, JoinGroupReply(DEAD)), (beats, HeartbeatReply(DEAD))], ids=["join", "beat"]
+    ("ask", "answer"),
+    [
+        (joins, JoinGroupReply(DEAD)),
+        (beats, HeartbeatReply(DEAD)),
+        (commits_in_a_transaction, NOT_COMMITTED),
+    ],
+    ids=["join", "beat", "transaction"],
 )
 
 

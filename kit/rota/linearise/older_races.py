@@ -33,7 +33,7 @@ from rota.spec.admin_messages import (
     ListGroupsReply,
     ListGroupsRequest,
 )
-from rota.spec.offset_messages import OffsetCommitRequest, OffsetDeleteRequest
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetDeleteRequest, TxnOffsetCommitRequest
 from rota.spec.offset_state import GroupForgotten
 
 OF_MEMBERS = (
@@ -42,9 +42,11 @@ OF_MEMBERS = (
     HeartbeatRequest,
     LeaveGroupRequest,
     OffsetCommitRequest,
+    TxnOffsetCommitRequest,
 )
 """Requests that the older coordinator tells COORDINATOR_NOT_AVAILABLE where the group that they have found is
-removed before they have its lock (upstream GroupCoordinator#doJoinGroup and the like, case Dead).
+removed before they have its lock (upstream GroupCoordinator#doJoinGroup, #validateOffsetCommit and the like,
+case Dead).
 """
 
 
