@@ -19,7 +19,11 @@ SERVE = (sys.executable, "-m", "rota", "serve")
 def serve(request):
     def start(*arguments, before=()):
         process = subprocess.Popen(
-            (*before, *SERVE, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            (*before, *SERVE, *arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         request.addfinalizer(process.kill)
         line = process.stdout.readline()
@@ -53,6 +57,19 @@ def test_signals_end_it(number, code, serve, member, tmp_path):
     assert process.returncode == code
     assert (out, err) == ("", "" if code == 0 else "rota: interrupted\n")
     assert not port_file.exists()
+
+
+@pytest.mark.parametrize(("options", "ends"), [(("--until-stdin-ends",), True), ((), False)])
+def test_it_ends_with_its_starter_if_it_is_told_to(options, ends, serve, tmp_path):
+    port_file = tmp_path / "port"
+    process, _ = serve(*options, "--port-file", str(port_file))
+    process.stdin.close()  # as by the end of whoever holds the other end
+    if ends:
+        assert process.wait(timeout=30) == 0
+        assert not port_file.exists()
+    else:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
 
 
 @pytest.mark.parametrize(("profile", "told"), [("rota", 14), ("kafka-4.x", None)])

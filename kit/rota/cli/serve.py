@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import resource
 import signal
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +59,7 @@ SECTIONS = {
     "What it keeps": ("--data-dir", "--fsync"),
     "What tests may do to it": ("--control", "--control-file"),
     "What it begins with": ("--topic", "--seed"),
-    "How it behaves": ("--profile", "--set"),
+    "How it behaves": ("--profile", "--set", "--until-stdin-ends"),
     "What to report": ("--log-level",),
 }
 
@@ -75,7 +78,8 @@ EXAMPLES = (
     cls=Verb,
     sections=SECTIONS,
     examples=EXAMPLES,
-    epilog="Ends on SIGTERM with exit code 0, on SIGINT or SIGHUP with 130.\n\n"
+    epilog="Ends with exit code 0 on SIGTERM, and where --until-stdin-ends says so; with 130 on SIGINT or "
+    "SIGHUP.\n\n"
     f"\b\nSettings, by Kafka's names, with their defaults:\n{_TABLE}",
 )
 @listening_options
@@ -103,6 +107,13 @@ EXAMPLES = (
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write the port of --control to when it listens; removed at its end.",
 )
+@click.option(
+    "--until-stdin-ends",
+    "with_starter",
+    is_flag=True,
+    help="End, too, when standard input does: a pipe from whoever started it, which closes with that process "
+    "in any case.",
+)
 @click.option("--topic", "topics", metavar="NAME:PARTITIONS", multiple=True,
               help="A topic that is there from the start; repeatable.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), metavar="N",
@@ -128,6 +139,7 @@ def serve(
     fsync: str,
     control: int | None,
     control_file: Path | None,
+    with_starter: bool,
     topics: tuple[str, ...],
     seed: int | None,
     settings: tuple[str, ...],
@@ -151,7 +163,7 @@ def serve(
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
         with asyncio.Runner(loop_factory=None if control is None else PutForward) as runner:
-            how = _How(config, profile, at, control, data, beginning)
+            how = _How(config, profile, at, control, data, beginning, with_starter)
             interrupted = runner.run(_serve(how, port_file, control_file))
     except (StorageError, SettingsError) as error:
         raise UsageError(str(error)) from None
@@ -230,7 +242,9 @@ def _check_control(control: int | None, file: Path | None, at: Listening, data_d
 
 @dataclass(frozen=True)
 class _How:
-    """How a server is run. control: the port for tests, None without one."""
+    """How a server is run. control: the port for tests, None without one; with_starter: until standard input
+    ends.
+    """
 
     config: Mapping[str, object]
     profile: str
@@ -238,6 +252,7 @@ class _How:
     control: int | None
     data_dir: DataDir | None
     beginning: Beginning
+    with_starter: bool
 
     async def serve(
         self, stop: asyncio.Event, listening: Callable[[Server, ControlPort | None], object]
@@ -267,9 +282,11 @@ class _How:
 
 
 async def _serve(how: _How, port_file: Path | None, control_file: Path | None) -> int | None:
-    """Serves until a signal ends it; the one that did, unless it was SIGTERM."""
+    """Serves until a signal ends it, or its starter is gone; the signal that did, unless it was SIGTERM."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     received: list[signal.Signals] = []
+    if how.with_starter:
+        threading.Thread(target=_when_stdin_ends, args=(loop, stop), daemon=True).start()
 
     def end(number: signal.Signals) -> None:
         received.append(number)
@@ -298,4 +315,13 @@ async def _serve(how: _How, port_file: Path | None, control_file: Path | None) -
     finally:
         for path in written:
             path.unlink(missing_ok=True)
-    return None if received[0] == signal.SIGTERM else received[0]
+    return None if received[:1] in ([], [signal.SIGTERM]) else received[0]
+
+
+def _when_stdin_ends(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """Reads without the buffer of sys.stdin, whose lock would be in the way when the interpreter ends."""
+    with suppress(OSError):  # it was closed from the start
+        while os.read(0, 4096):
+            pass
+    with suppress(RuntimeError):  # the loop has ended meanwhile
+        loop.call_soon_threadsafe(stop.set)

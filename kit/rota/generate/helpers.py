@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 
 from rota.generate.aftermath import Harm
 from rota.generate.cast import Terms
@@ -81,14 +82,22 @@ def _processes(number: int) -> Iterator[ProcessPoolExecutor]:
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(active_children()) - others:
-            process.terminate()
+            process.kill()  # it hears nothing else
         # Had it been said now that nothing is cancelled, what is cancelled would be told that it has failed.
         pool.shutdown(cancel_futures=True)
 
 
 def _deaf() -> None:
-    """Signals are for the process that plays."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Signals that end a run are for the process that plays, and this one ends with it, however it ends."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _begin(seed: int, terms: Terms, profile: Profile, protocols: Sequence[str]) -> None:

@@ -60,7 +60,8 @@ class Command:
 
 def own_process(profile: str, settings: Mapping[str, int]) -> Commanded:
     """rota's own server as a process that keeps its groups on the disk. Errors: NotStarted."""
-    serve = [sys.executable, "-m", "rota", "serve", "--port", PORT, "--data-dir", DATA]
+    serve = [sys.executable, "-m", "rota", "serve", "--until-stdin-ends"]
+    serve += ["--port", PORT, "--data-dir", DATA]
     return Commanded(Command([*serve, "--profile", profile, *_chosen(settings)]))
 
 
