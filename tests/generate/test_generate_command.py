@@ -8,6 +8,7 @@ import json
 import pytest
 
 from rota.cli.conform import conform as command
+from rota.cli.conform_generate import _Met
 from rota.cli.errors import run
 from rota.cli.main import main
 from rota.generate.plan import Ask, Plan
@@ -115,6 +116,18 @@ def test_failures_are_grouped_by_cause_and_kept(tmp_path):
     saved = read_saved(tmp_path, "1-1")
     assert (saved.plan, saved.cause, saved.settings) == (fails[0].played.plan, ("c",), {"group.max.size": 3})
     assert told.as_json()["walks"]["failures"][0]["runs"] == "4 of 5 runs"
+
+
+def test_the_first_failure_of_a_cause_is_kept_while_the_run_goes_on(tmp_path):
+    """A run of hours may be lost; each cause is told once, and what is kept can be played again."""
+    met, tally = _Met(tmp_path, "rota", "rota", {"group.max.size": 3}), tally_of(walked(0))
+    assert list(met.kept(tally)) == []
+    for number, cause in enumerate("cdc", 1):
+        tally.add(walked(number, Verdict.FAIL, rule="join.first", why=f"{cause}\nmore", cause=(cause,)))
+        told = [f"walk 1-{number} fails, join.first: {cause} (kept in {path_of(tmp_path, f'1-{number}')})"]
+        assert list(met.kept(tally)) == (told if number < 3 else [])
+    assert read_saved(tmp_path, "1-2").cause == ("d",)
+    assert not path_of(tmp_path, "1-3").exists()
 
 
 def test_many_causes_are_told_in_a_table_and_the_first_of_them_in_full():

@@ -8,9 +8,9 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -153,7 +153,11 @@ class Asked:
         def tell(text: str) -> None:
             line.show(lambda: text)
 
+        met = _Met(self.out, target.name, self.profile, settings)
+
         def watched() -> bool:
+            for text in met.kept(tally):
+                line.note(text)
             line.show(lambda: _progress(tally, time.monotonic() - began, self.seconds))
             return stop.is_set()
 
@@ -209,6 +213,30 @@ class Asked:
         told = f"{len(alike)} of {RUNS} runs fail for the same cause, {len(failing) - len(alike)} for another"
         click.echo(f"{saved.plan.id}: {told}, {undecided} undecided")
         return VIOLATED if failing else UNDECIDED if undecided else HOLDS
+
+
+@dataclass(frozen=True)
+class _Met:
+    """Keeps the first failure of each cause as soon as it is met, since a run of hours may be lost.
+
+    out: the folder; the rest as `saved_text` has it; causes: those that were met.
+    """
+
+    out: Path
+    target: str
+    profile: str
+    settings: Mapping[str, int]
+    causes: set[tuple[str, ...]] = field(default_factory=set)
+
+    def kept(self, tally: Tally) -> Iterator[str]:
+        """Keep what is new, and tell of it."""
+        for cause in [one for one in tally.failed if one not in self.causes]:
+            self.causes.add(cause)
+            first = tally.failed[cause][0]
+            path = path_of(self.out, first.id)
+            failure = Failure(first, (first.id,))
+            keep({path: saved_text(failure, self.target, self.profile, self.settings)}, HOLDS)
+            yield f"walk {first.id} fails, {first.rule}: {first.why.partition(chr(10))[0]} (kept in {path})"
 
 
 def _progress(tally: Tally, seconds: float, of: float) -> str:
