@@ -107,31 +107,65 @@ def test_a_commit_may_meet_a_group_that_is_just_being_made(profile, error, at, w
     assert committed(profile, error, at) is wanted
 
 
-def seen_while_it_is_made(profile, how, at=0.0):
-    """A group is listed or described as Empty while a JoinGroup makes it, or so many seconds later."""
+def seen_while_it_is_made(profile, how, at=0.0, kind=""):
+    """A group is listed or described as Empty while a JoinGroup makes it, or so many seconds later.
+
+    kind: its protocol type.
+    """
     history = Told(profile)
     history.joins(0, instance="i")
     history.after(at)
     if how == "listed":
         number = list_groups(history, ())
-        history.hears(number, ListGroupsReply(ErrorCode.NONE, (ListedGroup("g", "", "Empty"),)))
+        history.hears(number, ListGroupsReply(ErrorCode.NONE, (ListedGroup("g", kind, "Empty"),)))
     else:
-        history.hears(history.describes(), described("Empty", protocol_type=""))
+        history.hears(history.describes(), described("Empty", protocol_type=kind))
     return judge(history.quiet().history()).verdict
 
 
 READERS = (
-    (KAFKA_3, "listed", 0.0, PASSES),
-    (KAFKA_3, "described", 0.0, PASSES),
-    (KAFKA_3, "listed", 0.6, FAILS),
-    (KAFKA_3, "described", 0.6, FAILS),
-    (KAFKA_4, "listed", 0.0, FAILS),
+    (KAFKA_3, "listed", 0.0, "", PASSES),
+    (KAFKA_3, "described", 0.0, "", PASSES),
+    (KAFKA_3, "listed", 0.6, "", FAILS),
+    (KAFKA_3, "described", 0.6, "", FAILS),
+    (KAFKA_4, "listed", 0.0, "", FAILS),
+    (KAFKA_3, "listed", 0.0, "consumer", PASSES),
+    (KAFKA_3, "listed", 0.0, "connect", FAILS),
+    (KAFKA_3, "described", 0.0, "consumer", FAILS),
+    (KAFKA_3, "listed", 0.6, "consumer", FAILS),
 )
 
 
-@pytest.mark.parametrize(("profile", "how", "at", "wanted"), READERS)
-def test_who_reads_may_meet_it_too(profile, how, at, wanted):
-    assert seen_while_it_is_made(profile, how, at) is wanted
+@pytest.mark.parametrize(("profile", "how", "at", "kind", "wanted"), READERS)
+def test_who_reads_may_meet_it_too(profile, how, at, kind, wanted):
+    assert seen_while_it_is_made(profile, how, at, kind) is wanted
+
+
+def listed_as_somebody_joins(profile, kind, state, at=0.0):
+    """A group that only keeps offsets is listed while its first member joins, or so many seconds later."""
+    history = Told(profile)
+    history.hears(history.commits(5, "t"), committed_topics("t"))
+    number = list_groups(history, ()) if not at else -1
+    history.joins(0, instance="i")
+    number = list_groups(history.after(at), ()) if at else number
+    history.hears(number, ListGroupsReply(ErrorCode.NONE, (ListedGroup("g", kind, state),)))
+    return judge(history.quiet().history()).verdict
+
+
+FIRST = (
+    (KAFKA_3, "", "Empty", 0.0, PASSES),
+    (KAFKA_3, "consumer", "Empty", 0.0, PASSES),
+    (KAFKA_3, "consumer", "PreparingRebalance", 0.0, PASSES),
+    (KAFKA_3, "", "PreparingRebalance", 0.0, FAILS),
+    (KAFKA_3, "connect", "Empty", 0.0, FAILS),
+    (KAFKA_3, "consumer", "Empty", 0.6, FAILS),
+    (KAFKA_4, "consumer", "Empty", 0.0, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "kind", "state", "at", "wanted"), FIRST)
+def test_a_first_member_may_be_seen_by_the_protocol_type_alone(profile, kind, state, at, wanted):
+    assert listed_as_somebody_joins(profile, kind, state, at) is wanted
 
 
 def deleted_while_it_is_made(profile, ask, at=0.0):
@@ -193,13 +227,14 @@ def test_a_group_that_is_joined_while_its_last_offset_goes_stays(profile, at, go
 MODULE = "rota.linearise.older_races:"
 PLANTED = (
     ("lists are read once", "listed_later", "owed.message.groups", "()"),
-    ("it is listed as it was never", "_with_state", "state.value", "'Empty'"),
+    ("it is listed as it was never", "_with_state", "group.state.value", "'Empty'"),
     ("no commit comes between", "just_made", "of_member or", "False or"),
     ("nobody deletes between", "taken_for_anothers", "deletes and made", "False"),
     ("nobody joins between", "empty_before", "asks and group.members", "False"),
     ("the group goes with its offsets", "offsets_alone", "group=before.group, ", ""),
     ("nobody reads between", "just_made", "of_member or isinstance", "of_member and isinstance"),
-    ("it is just made for ever", "just_made", "since <= state.veiled", "True"),
+    ("it is just made for ever", "just_made", "since > state.veiled", "False"),
+    ("it has no protocol type yet", "just_made", "protocol_type=group.protocol_type", ""),
     ("it has members at once", "just_made", "Group(GroupState.EMPTY)", "state.group"),
 )
 
@@ -213,4 +248,5 @@ def test_a_mistake_is_found(name, function, old, new):
         readers = (seen_while_it_is_made(*row[:-1]) is not row[-1] for row in READERS)
         deletions = (deleted_while_it_is_made(*row[:-1]) is not row[-1] for row in DELETIONS)
         joiners = (deleted_as_somebody_joins(*row[:-1]) is not row[-1] for row in JOINERS)
-        assert any(map(any, (lists, commits, readers, deletions, joiners)))
+        first = (listed_as_somebody_joins(*row[:-1]) is not row[-1] for row in FIRST)
+        assert any(map(any, (lists, commits, readers, deletions, joiners, first)))

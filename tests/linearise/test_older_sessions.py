@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from harness.told import Told, committed, joined
+from rota.kernel import replace
 from rota.linearise import Verdict, judge
 from rota.mutants.core import CoreBug, planted
 from rota.spec import (
     ROTA,
     ErrorCode,
+    JoinGroupReply,
     JoinGroupRequest,
     MemberAssignment,
     ProtocolMetadata,
@@ -130,12 +132,44 @@ def test_who_waits_may_have_begun_a_session_by_a_sign_of_life(profile, sign, at,
     assert alive_while_it_waits(profile, sign, at) is wanted
 
 
+def replaced_while_it_waits(profile, session, instance="i", come=0.0):
+    """A static member joins again under its instance id, and waits for the end of the join phase at 2.0 s.
+
+    session: of the one that waits, in milliseconds; instance: None where it is no static member; come:
+    seconds to its second JoinGroup.
+    """
+    history = Told(profile=profile)
+    leader = history.sends(0, joins(6_000), 3)
+    first = history.sends(1, replace(joins(session), group_instance_id=instance), 5)
+    history.after(come)
+    follower = history.sends(2, replace(joins(session), group_instance_id=instance), 5)
+    if instance is not None:
+        history.hears(first, JoinGroupReply(ErrorCode.FENCED_INSTANCE_ID, member_id="old"))
+    history.after(2.0 - history.now).hears(leader, joined("m", 1, ("m", "n"), metadata="x"), 0.0)
+    history.hears(follower, joined("n", 1, (), leader="m"), 0.0)
+    return beaten_after(history, 0.3, "UNKNOWN_MEMBER_ID")
+
+
+REPLACED = (
+    (KAFKA_3, 2_000, "i", 0.0, PASSES),
+    (KAFKA_3, 1_500, "i", 0.5, PASSES),
+    (KAFKA_3, 2_300, "i", 0.0, FAILS),
+    (KAFKA_3, 4_000, "i", 0.0, FAILS),
+    (KAFKA_4, 2_000, "i", 0.0, FAILS),
+)
+
+
+@pytest.mark.parametrize(("profile", "session", "instance", "come", "wanted"), REPLACED)
+def test_the_time_of_a_new_member_is_a_session(profile, session, instance, come, wanted):
+    assert replaced_while_it_waits(profile, session, instance, come) is wanted
+
+
 MODULE = "rota.linearise.older_sessions:"
 PLANTED = (
     ("the last one is forgotten", "with_ends_kept", "(*after.ends.items(), *_sessions(before.armed))", "()"),
     ("it may end it whenever it was", "ended_by_the_last", "begun.earliest <= last.latest + late", "True"),
     ("it may end it before it was due", "ended_by_the_last", "last.earliest <= begun.latest", "True"),
-    ("a sign of life says nothing", "with_sign_of_life", "or commits_too_early", "or True"),
+    ("the time of a new member is no session", "ended_by_the_last", " or before.armed.get(new)", ""),
     ("it never does", "ended_by_the_last", "if last.earliest", "if False and last.earliest"),
 )
 
@@ -146,7 +180,8 @@ def test_a_mistake_is_found(name, function, old, new):
     with planted(CoreBug("", name, name, MODULE + function, old, new)):
         ends = (_said(*row[:-1]) is not row[-1] for row in ENDS)
         signs = (alive_while_it_waits(*row[:-1]) is not row[-1] for row in SIGNS)
-        assert any(ends) or any(signs)
+        places = (replaced_while_it_waits(*row[:-1]) is not row[-1] for row in REPLACED)
+        assert any(ends) or any(signs) or any(places)
 
 
 def _said(profile, waits, later):

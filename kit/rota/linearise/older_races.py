@@ -1,7 +1,9 @@
 """What is seen in the Scala coordinator where two requests meet, of Apache Kafka 3.9 and before.
 
-- ListGroups that asks for some states reads the state of a group twice, for the filter and for the answer
-  (upstream `GroupCoordinator#handleListGroups`): a group may be listed in a state that it was led to between.
+- ListGroups does not take a group's lock, and reads its state twice where it asks for some states, for the
+  filter and for the answer (upstream `GroupCoordinator#handleListGroups`, `GroupMetadata#overview`). A
+  group may be listed in a state that it was led to between, and as Empty with the protocol type of its first
+  member, which it has before its first join phase (`GroupMetadata#add`).
 - A JoinGroup, or a commit of nobody's, first makes a group and then takes its lock (upstream
   `GroupCoordinator#getOrMaybeCreateGroup`): a commit of a member, or whoever describes or lists groups, that
   comes between finds an Empty group that knows nobody, where before there was none and afterwards there are
@@ -57,16 +59,19 @@ def listed_later(before: State, after: State) -> Iterator[State]:
         return
     for number, owed in after.owed.items():
         if isinstance(owed.message, ListGroupsReply) and owed.message.groups:
-            yield replace(after, owed=after.owed.set(number, _with_state(owed, group.state)))
+            yield replace(after, owed=after.owed.set(number, _with_state(owed, group)))
 
 
-def just_made(state: State, call: Call, since: float) -> Group | None:
-    """The group as it may be found that was made so late as since then; else None."""
-    request = call.request
+def just_made(state: State, call: Call, since: float) -> Iterator[Group]:
+    """The group as it may be found that was made so late as since then."""
+    request, group = call.request, state.group
+    if group is None or since > state.veiled:
+        return
     of_member = isinstance(request, OffsetCommitRequest) and request.generation_id_or_member_epoch >= 0
-    finds = of_member or isinstance(request, DescribeGroupsRequest | ListGroupsRequest)
-    late = state.group is not None and since <= state.veiled
-    return Group(GroupState.EMPTY) if finds and late else None
+    if of_member or isinstance(request, DescribeGroupsRequest | ListGroupsRequest):
+        yield Group(GroupState.EMPTY)
+    if isinstance(request, ListGroupsRequest):
+        yield Group(GroupState.EMPTY, protocol_type=group.protocol_type)
 
 
 def taken_for_anothers(state: State, call: Call, since: float) -> Call | None:
@@ -104,7 +109,10 @@ def made_or_removed(before: Group | None, state: State, until: float) -> State:
     return replace(state, veiled=until) if empty and news else state
 
 
-def _with_state(owed: Owed, state: GroupState) -> Owed:
+def _with_state(owed: Owed, group: Group) -> Owed:
     assert isinstance(owed.message, ListGroupsReply)
-    groups = tuple(replace(one, group_state=state.value) for one in owed.message.groups)
+    kind = group.protocol_type or ""
+    groups = tuple(
+        replace(one, group_state=group.state.value, protocol_type=kind) for one in owed.message.groups
+    )
     return replace(owed, message=replace(owed.message, groups=groups))

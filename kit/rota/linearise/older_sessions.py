@@ -4,8 +4,10 @@ A member that waits for JoinGroup or SyncGroup keeps the end of the session that
 end finds it waiting, and does nothing. Where it comes in the moment in which the answer is given and the next
 session begins, it waits for the group's lock, finds the next session without a sign of life, and ends that
 one: `GroupCoordinator#completeAndScheduleNextExpiration` and `#expireHeartbeat` in Apache Kafka 3.9 and
-before. So does the end of a session in which a sign of life comes just then, and of one that a sign of life
-has begun while the member waited (upstream `#doHeartbeat` and `#doCommitOffsets`).
+before. So does the end of a session in which a sign of life comes just then, of one that a sign of life has
+begun while the member waited (upstream `#doHeartbeat` and `#doCommitOffsets`), and of the time of a new
+member, which is one session where it has given such a sign or where it has taken the place of a static
+member (`#updateStaticMemberAndRebalance`).
 """
 
 from __future__ import annotations
@@ -15,13 +17,8 @@ from collections.abc import Iterator
 from rota.kernel import FrozenMap, replace
 from rota.linearise.states import AT_ANY_TIME, State
 from rota.linearise.times import Span
-from rota.spec import Call, Group, GroupState, HeartbeatRequest, Timer
+from rota.spec import Group, Timer
 from rota.spec.classic.vocabulary import TimerKind
-from rota.spec.offset_messages import OffsetCommitRequest
-
-SignOfLife = HeartbeatRequest | OffsetCommitRequest
-SIGNS_OF_LIFE = (HeartbeatRequest, OffsetCommitRequest)
-"""Requests of a member that begin its next session, also while it waits for an answer."""
 
 TICK = 0.2
 """Seconds between two moments at which that coordinator looks which timers have run out."""
@@ -37,29 +34,14 @@ def with_ends_kept(before: State, after: State) -> State:
     return after if ends == after.ends else replace(after, ends=ends)
 
 
-def with_sign_of_life(before: Group | None, after: State, call: Call, span: Span) -> State:
-    """The state after a request, in which the end of the session is known that it has begun for a member who
-    waits. before: the group that it was asked of; span: when it was taken.
-    """
-    asked, group = call.request, after.group
-    if not isinstance(asked, SIGNS_OF_LIFE) or before is None or group is None:
-        return after
-    timer, generation = Timer(TimerKind.SESSION.value, asked.member_id), _generation(asked)
-    commits = isinstance(asked, OffsetCommitRequest)
-    commits_too_early = commits and before.state is GroupState.COMPLETING_REBALANCE
-    if generation != before.generation_id or commits_too_early or not _waits(timer, group, after):
-        return after
-    length = group.members[timer.member_id].session_timeout_ms / 1000
-    return replace(after, ends=after.ends.set(timer, Span(span.earliest + length, span.latest + length)))
-
-
 def ended_by_the_last(before: State, after: State, late: float) -> Iterator[State]:
     """The states in which a session that a step has begun is ended by the one before it.
 
     late: seconds by which an end may come later than it is due.
     """
     for timer, due in _sessions(after.armed):
-        last = before.armed.get(timer) or before.ends.get(timer)
+        new = Timer(TimerKind.NEW_MEMBER.value, timer.member_id)
+        last = before.armed.get(timer) or before.ends.get(timer) or before.armed.get(new)
         if last is None or last == due or due == AT_ANY_TIME or after.group is None:
             continue
         length = after.group.members[timer.member_id].session_timeout_ms / 1000
@@ -67,12 +49,6 @@ def ended_by_the_last(before: State, after: State, late: float) -> Iterator[Stat
         if last.earliest <= begun.latest and begun.earliest <= last.latest + late:
             soon = Span(begun.earliest, begun.latest + TICK)
             yield replace(after, armed=after.armed.set(timer, soon))
-
-
-def _generation(asked: SignOfLife) -> int:
-    if isinstance(asked, OffsetCommitRequest):
-        return asked.generation_id_or_member_epoch
-    return asked.generation_id
 
 
 def _sessions(armed: FrozenMap[Timer, Span]) -> Iterator[tuple[Timer, Span]]:

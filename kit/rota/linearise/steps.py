@@ -22,7 +22,7 @@ from rota.linearise.older_races import (
     offsets_alone,
     taken_for_anothers,
 )
-from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept, with_sign_of_life
+from rota.linearise.older_sessions import ended_by_the_last, with_ends_kept
 from rota.linearise.states import State, after, without_the_past
 from rota.linearise.times import Span
 from rota.oracle.follow import Oracle
@@ -141,8 +141,6 @@ class Steps:
             for one in self._grouped(seen, (group, call), partial(_handled, group, call), span):
                 left = one.state.group if group is state.group else state.group  # a reader changes nothing
                 then = _with_id(replace(one.state, group=left), call.fresh_id)
-                if self.profile.name in OLDER:
-                    then = with_sign_of_life(group, then, call, span)
                 yield Taken(then, one.rules)
         yield from self._finding_it_dead(state, number, call, span, veil)
 
@@ -180,8 +178,8 @@ class Steps:
     def _groups_seen(self, state: State, call: Call, span: Span, veil: float) -> Iterator[Group | None]:
         """The group; a reader may not see yet that it was made, or that it was removed."""
         yield state.group
-        if self.profile.name in OLDER and (made := just_made(state, call, span.earliest - veil)):
-            yield made
+        if self.profile.name in OLDER:
+            yield from just_made(state, call, span.earliest - veil)
         if not isinstance(call.request, DescribeGroupsRequest | ListGroupsRequest):
             return
         if dead := self._dead(state, span, veil):
