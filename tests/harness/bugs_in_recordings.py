@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,19 +14,19 @@ from rota.mutants.core import core_bugs
 TABLE = Path(__file__).parents[1] / "validate" / "hunted.toml"
 UNFOUND = Path(__file__).parents[1] / "validate" / "unfound.toml"
 
-FOUND, UNDECIDED, EXPLAINED, LATE, MISSED = "found", "undecided", "explained", "late", "missed"
-"""What becomes of a recording in which a bug shows. explained: another order of what was under way at once is
-one that the spec allows, to the walks' judge too, who forgives nothing, where it knows no more than the
-recording; late: what was late is forgiven."""
+FOUND, UNDECIDED, EXPLAINED, MISSED = "found", "undecided", "explained", "missed"
+"""What becomes of a recording in which a bug shows. explained: another order of what was under way at once, or
+another moment that cannot be told apart, is one that the spec allows, to the walks' judge too."""
 
 
 @dataclass(frozen=True)
 class Became:
     """What became of the recordings in which a bug shows, with a seed.
 
-    shown: how many there are; found, undecided, explained, late, missed: how many of these where the groups
-    are said to be fresh; middle: how many are found where that is not said; plan: the first walk that is
-    found both ways, else the first one that is found, -1 for none; told: by which rule.
+    shown: how many there are; found, undecided, explained, missed: how many of these where the groups are
+    said to be fresh; middle: how many are found where that is not said; plan: the first walk that is found
+    both ways, else the first one that is found, -1 for none; told: by which rule; transactional: whether they
+    are among the walks with transactions.
     """
 
     bug: str
@@ -34,11 +35,11 @@ class Became:
     found: int
     undecided: int
     explained: int
-    late: int
     missed: int
     middle: int
     plan: int
     told: str
+    transactional: bool = False
 
 
 def of_line(line: Mapping[str, Any]) -> Became:
@@ -52,19 +53,18 @@ def of_line(line: Mapping[str, Any]) -> Became:
         line["bug"],
         line["seed"],
         len(ones),
-        *(became.count(what) for what in (FOUND, UNDECIDED, EXPLAINED, LATE, MISSED)),
+        *(became.count(what) for what in (FOUND, UNDECIDED, EXPLAINED, MISSED)),
         sum(_became(one["middle"]) == FOUND for one in ones),
         first["plan"] if first else -1,
         first["fresh"]["told"] if first else "",
+        line.get("transactional", False),
     )
 
 
 def _became(account: Mapping[str, Any], explained: bool = False) -> str:
     if account["verdict"] != "holds":
         return FOUND if account["verdict"] == "violated" else UNDECIDED
-    if explained:
-        return EXPLAINED
-    return LATE if account["late"] else MISSED
+    return EXPLAINED if explained else MISSED
 
 
 def bugs_in_recordings() -> Mapping[tuple[str, int], Became]:
@@ -97,7 +97,5 @@ def write(found: Iterable[Became]) -> None:
 
 def _line(one: Became) -> str:
     told = {name: value for name, value in vars(one).items() if name not in ("bug", "seed")}
-    values = ", ".join(
-        f'{name} = "{value}"' if name == "told" else f"{name} = {value}" for name, value in told.items()
-    )
+    values = ", ".join(f"{name} = {json.dumps(value)}" for name, value in told.items())
     return f"seed-{one.seed} = {{ {values} }}"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from unittest.mock import patch
 
 from harness.judged_frames import judged
-from harness.recorded_frames import frames_of
+from harness.recorded_frames import BEGAN, frames_of
 from rota import coordinator as core
 from rota.generate import virtual
 from rota.generate.hunt import Grounds, Trial, trial
@@ -23,13 +23,14 @@ from rota.generate.player import Message, Played
 from rota.generate.settings import broker_config
 from rota.generate.shown import Shown, first_shown
 from rota.linearise import Restarted
+from rota.linearise.times import Span
 from rota.mutants.core import BESIDE_MEMBERS, CoreBug, place, planted
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow
 from rota.oracle.translate import spec_timer
 from rota.spec import PROFILES, BrokerConfig
 from rota.validate.account import Account
-from rota.validate.terms import Terms, looks_every
+from rota.validate.terms import LIMITS, Start, Terms, looks_every
 
 WALKS = 200
 """Of a seed, that are played until a bug has shown often enough."""
@@ -74,22 +75,36 @@ class Recording:
     shown: Shown
     parted: str
 
-    def set_as_before(self, config: BrokerConfig) -> bool:
-        """Whether every restart has left the settings as they were."""
-        restarts = (one for one in self.played.history.events if isinstance(one, Restarted))
-        return all(one.config in (None, config) for one in restarts)
+    def starts(self, config: BrokerConfig) -> tuple[Start, ...]:
+        """When the server was started and by what it ran then, as its log tells. config: the first."""
+        history, found = self.played.history, []
+        if history.started is not None:
+            found.append(Start(_of_the_clock(history.started), config))
+        for one in history.events:
+            if isinstance(one, Restarted):
+                config = one.config or config
+                found.append(Start(_of_the_clock(one.started), config))
+        return tuple(found)
 
     def judged(self, grounds: Grounds, fresh: bool) -> Account:
-        """What `rota validate` says of it, which is told what whoever runs the broker knows of it."""
+        """What `rota validate` says of it, which is told what whoever runs the broker knows of it: with what
+        it ran and when it was started, and that neither the machine nor the network is ever late."""
         config = broker_config(grounds.settings)
         terms = Terms(
             PROFILES[grounds.profile],
             config,
+            replace(LIMITS, forgives=0.0),
             fresh=fresh,
-            durable=fresh and self.set_as_before(config),
+            durable=fresh,
+            starts=self.starts(config),
             looks_every=looks_every(grounds.settings),
         )
         return judged(frames_of(self.played), terms)
+
+
+def _of_the_clock(span: Span) -> Span:
+    """A span of virtual time, as recordings have it."""
+    return Span(BEGAN + span.earliest, BEGAN + span.latest)
 
 
 def recordings(bug: CoreBug, grounds: Grounds, walks: int = WALKS) -> Iterator[Recording]:

@@ -3,7 +3,8 @@
     python tests/harness/recording_hunt.py [--seeds 1,2,3] [--lines FILE] [--processes N] [BUG ...]
 
 plays walks of each seed with each bug in virtual time until it has shown in the answers of enough of them,
-and judges what `rota record` would have written of these. It writes a line for each bug and seed to FILE as
+those with transactions where it shows in no other, and judges what `rota record` would have written of these.
+It writes a line for each bug and seed to FILE as
 it goes: what stands there already is not looked for again. Without a BUG it looks for all that a client can
 see, and in the end it writes tests/validate/hunted.toml from all lines.
 """
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,10 @@ from typing import Any
 from harness.bugs_in_recordings import of_line, write
 from harness.recorded_walks import Recording, recordings
 from harness.seen_bugs import profile_for
-from harness.walk_hunt import asked_for, grounds, lines, look, parser
+from harness.walk_hunt import WITH_TRANSACTIONS, asked_for, grounds, lines, look, parser
 from rota.generate.hunt import Grounds
-from rota.generate.player import Played
 from rota.generate.verdicts import Verdict
 from rota.generate.verdicts import judged as walked
-from rota.linearise import Restarted
 from rota.mutants.core import core_bugs
 from rota.validate.account import Account
 
@@ -39,11 +37,20 @@ def hunted(name: str, seed: int) -> dict[str, Any]:
     """What became of a bug with a seed, as a line has it."""
     logging.disable()  # of the server, in which bugs raise
     bug = core_bugs()[name]
-    ground = grounds(seed, profile_for(bug))
     since = time.process_time()
+    ground = grounds(seed, profile_for(bug))
     found = [_judged(one, ground) for one in islice(recordings(bug, ground), ENOUGH)]
-    processor = round(time.process_time() - since, 2)
-    return {"bug": name, "seed": seed, "recordings": found, "processor": processor}
+    if not found:
+        ground = grounds(seed, profile_for(bug), transactional=True)
+        shown = recordings(bug, ground, WITH_TRANSACTIONS)
+        found = [_judged(one, ground) for one in islice(shown, ENOUGH)]
+    return {
+        "bug": name,
+        "seed": seed,
+        "transactional": bool(found) and ground.transactional,
+        "recordings": found,
+        "processor": round(time.process_time() - since, 2),
+    }
 
 
 def _judged(recording: Recording, grounds: Grounds) -> dict[str, Any]:
@@ -55,19 +62,8 @@ def _judged(recording: Recording, grounds: Grounds) -> dict[str, Any]:
     for name, fresh in (("fresh", True), ("middle", False)):
         told[name] = _brief(recording.judged(grounds, fresh))
     if told["fresh"]["verdict"] == "holds":
-        told["explained"] = _is_explained(recording.played)
+        told["explained"] = walked(recording.played).verdict is Verdict.PASS
     return told
-
-
-def _is_explained(played: Played) -> bool:
-    """Whether it is one that the spec allows to the walks' judge, too, where it knows no more than a
-    recording tells: not since when the coordinator has looked for what has expired, nor whether it was
-    started anew where all connections ended."""
-    events = (
-        replace(one, sure=False) if isinstance(one, Restarted) else one for one in played.history.events
-    )
-    untold = replace(played, history=replace(played.history, started=None, events=tuple(events)))
-    return any(walked(one).verdict is Verdict.PASS for one in (played, untold))
 
 
 def _brief(account: Account) -> dict[str, Any]:
@@ -76,7 +72,6 @@ def _brief(account: Account) -> dict[str, Any]:
         "told": account.violations[0].rule if account.found else "",
         "why": account.violations[0].why[:200] if account.found else "",
         "undecided": [cause for _, cause in account.undecided],
-        "late": max(account.late.values(), default=0.0),
     }
 
 

@@ -17,7 +17,7 @@ from rota.history import Kind
 from rota.mutants.core import core_bugs, planted
 from rota.record.dialogue import ANSWERED_AGAIN
 from rota.validate.account import Account
-from rota.validate.groups import BEFORE
+from rota.validate.reasons import BEFORE
 from rota.validate.recordings import Recordings
 from rota.validate.routing import UNASKED
 from rota.validate.terms import LIMITS, Terms

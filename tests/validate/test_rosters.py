@@ -20,7 +20,7 @@ from rota.offsets_topic.records import Place, event_of
 from rota.server.stored_records import entries_of
 from rota.spec import HeartbeatRequest, SyncGroupRequest
 from rota.spec.offset_messages import OffsetCommitPartition, OffsetCommitRequest, OffsetCommitTopic
-from rota.validate.groups import BEFORE, UNTOLD
+from rota.validate.reasons import BEFORE, UNTOLD
 from rota.wire.records import Record
 
 PROFILES = ("rota", "kafka-4.x")

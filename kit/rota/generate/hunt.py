@@ -22,7 +22,8 @@ from types import FrameType
 from rota.generate.aftermath import Harm, aftermath
 from rota.generate.plan import CLASSIC, Plan
 from rota.generate.planners import plans_of
-from rota.generate.player import Coordinator, Played, Stage, play
+from rota.generate.player import Coordinator, Played, Stage
+from rota.generate.playing import play
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import shrunk
 from rota.generate.transactions import TransactionPlanner

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
-from rota.generate.afterwards import afterwards
 from rota.generate.cast import Terms
 from rota.generate.consumer.topics import TopicIds
 from rota.generate.lateness import Lateness
 from rota.generate.life import Life
 from rota.generate.lines import Line, Open
-from rota.generate.plan import CONSUMER, Ask, Begin, Break, End, Plan, Restart, Silence, Step, filled
+from rota.generate.plan import CONSUMER, Plan, Restart, Step
 from rota.generate.producers import Producers
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import api_of, body_of
@@ -30,9 +28,6 @@ from rota.wire import WireError, encode_request, frame
 
 _LINES = 1_000_000
 """More connections than there are between two restarts."""
-
-PROMPTLY = 2.0
-"""Seconds for which the next step waits for an answer that should come at once."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,8 @@ class Message:
 class Played:
     """A plan after it was played: odd is what no answer may be like, a sentence each, with the API it was in
     answer to; asked, the numbers in the plan of the requests that were sent, in their order; unsure, why
-    nobody can say what it is worth, if so.
+    nobody can say what it is worth, if so; produced, what producers asked the transactions' coordinator and
+    were answered, by transactional id as their client, each with how many of the messages came before.
     """
 
     plan: Plan
@@ -63,6 +59,7 @@ class Played:
     odd: tuple[tuple[str, str], ...] = ()
     asked: tuple[int, ...] = ()
     unsure: str = ""
+    produced: tuple[tuple[int, Message], ...] = ()
 
     @property
     def requests(self) -> int:
@@ -124,10 +121,10 @@ class _Connection:
 class Stage:
     """A group, those who ask about it, and what they have seen so far.
 
-    Parameters: coordinator; group_id. Attributes: events; messages; odd; answers, by the number that a
-    request has in the plan; steps, that were begun; last, when something was sent last; restarts, how many
-    there were, the last of which may not be over; lost, seconds that they have taken; hit, one that no step
-    was for and that nothing was asked about yet.
+    Parameters: coordinator; group_id. Attributes: events; messages; produced; odd; answers, by the number
+    that a request has in the plan; steps, that were begun; last, when something was sent last; restarts, how
+    many there were, the last of which may not be over; lost, seconds that they have taken; hit, one that no
+    step was for and that nothing was asked about yet.
     """
 
     def __init__(self, coordinator: Coordinator, group_id: str) -> None:
@@ -136,6 +133,7 @@ class Stage:
         self._connections: dict[int, _Connection] = {}
         self.events: list[Event] = []
         self.messages: list[Message] = []
+        self.produced: list[tuple[int, Message]] = []
         self.odd: list[tuple[str, str]] = []
         self.answers: dict[int, ReplyMessage] = {}
         self.steps: list[Step] = []
@@ -146,7 +144,7 @@ class Stage:
         self._config = (None if restarts is None else restarts.config) or coordinator.terms.config
         self._wants = False
         self._asked: list[int] = []
-        self.producers = Producers(group_id, coordinator.open, coordinator.terms, self)
+        self.producers = Producers(group_id, coordinator.open, coordinator.terms, self, self._produces)
         self._topics = TopicIds()
         self._consumer = coordinator.terms.consumer
         if self._consumer is not None and restarts is not None and restarts.topics is not None:
@@ -196,6 +194,11 @@ class Stage:
         if used and ended is not None:
             over = replaced(sent, until=self._loop.time())
             self.events[place : place + 1] = [over] if ended else []
+
+    def _produces(self, name: str, sent: bool, api: str, version: int, data: bytes) -> None:
+        self.produced.append(
+            (len(self.messages), Message(self._loop.time(), name, sent, api, version, {}, data))
+        )
 
     def _says(self, api: str, body: Mapping[str, Any]) -> None:
         """What a producer asks of the transactions' coordinator, for people."""
@@ -356,42 +359,4 @@ class Stage:
         )
         steps = (*self.steps, *([self.hit] if self.hit else []))
         seen = tuple(self.messages), tuple(self.odd), tuple(self._asked)
-        return Played(plan.of(steps), history, *seen, unsure)
-
-
-async def play(plan: Plan, stage: Stage, terms: Terms) -> None:
-    """Play a plan on a stage that is empty. After a restart that it has no step for, ask what there is."""
-    left = deque(plan.steps)
-    stage.will_want(any(isinstance(step, Restart) for step in left))
-    while left:
-        if stage.hit:
-            stage.steps.append(stage.hit)
-            stage.hit = None
-            left.extendleft(reversed(afterwards(stage.steps, terms, plan.protocol)))
-        step = left.popleft()
-        stage.steps.append(step)
-        if isinstance(step, Silence):
-            await stage.silence(step.seconds)
-        elif isinstance(step, Break):
-            stage.cut(step.line)
-        elif isinstance(step, Begin):
-            await stage.begin(step.transaction)
-        elif isinstance(step, End):
-            await stage.end(step.transaction, step.committed)
-        elif isinstance(step, Restart):
-            await stage.restart(step)
-            stage.will_want(any(isinstance(step, Restart) for step in left))
-        else:
-            await _ask(stage, step)
-    await stage.silence(0.0)
-
-
-async def _ask(stage: Stage, ask: Ask) -> None:
-    request = filled(ask, stage.answers, stage.group_id)
-    if isinstance(request, TxnOffsetCommitRequest):
-        producer = stage.producers.of(request.producer_id)
-        if producer is None or producer.interrupted:  # nobody knows whether the transaction is still one
-            return
-    asked = await stage.ask(ask.client, ask.line, ask.version, request, ask.number)
-    if asked is not None and ask.waits:
-        await stage.answered(asked, PROMPTLY)
+        return Played(plan.of(steps), history, *seen, unsure, tuple(self.produced))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -32,6 +32,10 @@ OF_TRANSACTIONS = 1
 FRESH = {"transaction_timeout_ms": TIMEOUT_MS, "producer_id": -1, "producer_epoch": -1}
 
 
+Note = Callable[[str, bool, str, int, bytes], None]
+"""Takes what a producer says: its transactional id, whether it asks (or is answered), API, version, frame."""
+
+
 class Waiting(Protocol):
     """Who knows whether the target is being restarted."""
 
@@ -51,6 +55,7 @@ class Producer:
     open: Open
     terms: Terms
     target: Waiting
+    note: Note
     identity: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
     used: bool = False
@@ -117,10 +122,14 @@ class Producer:
         try:
             if self._line is None:
                 self._line = await self.open(self)
-            self._line.send(frame(encode_request(api, version, dict(body), self._number, "producer")))
+            data = frame(encode_request(api, version, dict(body), self._number, "producer"))
+            self.note(self.transactional_id, True, api, version, data)
+            self._line.send(data)
             await asyncio.wait((self._awaited,), timeout=ANSWERED_WITHIN)
             if self._awaited.done():
-                return read_answer(api, version, self._awaited.result()[4:])[1]
+                answer = self._awaited.result()
+                self.note(self.transactional_id, False, api, version, answer)
+                return read_answer(api, version, answer[4:])[1]
         except (OSError, WireError):
             pass
         self.close()
@@ -143,14 +152,14 @@ class Producer:
 class Producers:
     """The producers of one group, by the numbers of their transactions. Parameters: as of `Producer`."""
 
-    def __init__(self, group_id: str, opens: Open, terms: Terms, target: Waiting) -> None:
-        self._group_id, self._open, self._terms, self._target = group_id, opens, terms, target
+    def __init__(self, group_id: str, opens: Open, terms: Terms, target: Waiting, note: Note) -> None:
+        self._group_id, self._about = group_id, (opens, terms, target, note)
         self._all: dict[int, Producer] = {}
 
     def another(self, transaction: int) -> Producer:
         """One that has not begun yet."""
         name = f"{self._group_id}-{transaction}"
-        self._all[transaction] = Producer(name, self._group_id, self._open, self._terms, self._target)
+        self._all[transaction] = Producer(name, self._group_id, *self._about)
         return self._all[transaction]
 
     def of(self, transaction: int) -> Producer | None:

@@ -14,7 +14,8 @@ from rota.generate.avoiding import Avoiding
 from rota.generate.life import Life
 from rota.generate.plan import Plan, Restart
 from rota.generate.planner import Planner
-from rota.generate.player import Coordinator, Played, Stage, play
+from rota.generate.player import Coordinator, Played, Stage
+from rota.generate.playing import play
 from rota.generate.unread import Unread, spoken_in
 from rota.generate.verdicts import Walked, explained, judged
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rota.kernel import frozen
+from rota.kernel import frozen, replace
 from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.looks import Looks
 from rota.linearise.times import Span
@@ -104,6 +104,11 @@ class Restarted:
 
 
 Event = Sent | Answered | Broken | Quiet | Restarted
+
+
+def known_until(number: int, at: float, event: Event) -> Event:
+    """An event; the request of this number, which is never answered, was taken by then."""
+    return replace(event, until=at) if isinstance(event, Sent) and event.number == number else event
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,15 @@ What it cannot see:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import replace
+from functools import partial
 
 from rota.linearise.answers import differences
 from rota.linearise.asked import Asked
 from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.consumer.steps import ConsumerSteps
-from rota.linearise.history import Answered, Event, History, Quiet, Sent
+from rota.linearise.history import Answered, Event, History, Quiet, Sent, known_until
 from rota.linearise.judgement import (
     Judgement,
     Limits,
@@ -37,6 +38,7 @@ from rota.linearise.paths import Path, Patience, States
 from rota.linearise.quick import QuickRun
 from rota.linearise.run import Run
 from rota.linearise.states import State
+from rota.linearise.untried import Untried
 from rota.spec import BrokerConfig, Profile
 
 MOST_NEAREST = 5
@@ -145,6 +147,19 @@ class Judge:
         self._waiting.append(event)
         if isinstance(event, Quiet):
             self._catch_up()
+
+    def over(self, number: int, at: float) -> None:
+        """A request was taken by then of which nobody knew until when; it is never answered."""
+        known = partial(known_until, number, at)
+        self._waiting, self._events, self._since = (
+            [*map(known, events)] for events in (self._waiting, self._events, self._since)
+        )
+        runs = [self.run, self._base, self._next_base]
+        if self._untried is not None:
+            self._untried = replace(self._untried, events=tuple(map(known, self._untried.events)))
+            runs.append(self._untried.base)
+        for run in runs:
+            run.over(number, at)
 
     def all(self, events: Sequence[Event]) -> Judgement:
         """Events to the end of the history."""
@@ -325,21 +340,6 @@ class Judge:
         for early in EARLY:
             if told_early < early <= self._limits.relaxed:
                 yield Patience(told, early, told, told_early)
-
-
-@dataclass(frozen=True)
-class Untried:
-    """Of what orders were not tried when an answer was late: base, where they begin; events, what was seen
-    since then; until: request → until when it is forgiven that its answer has not come.
-    """
-
-    base: Run
-    events: tuple[Event, ...] = ()
-    until: Mapping[int, float] = field(default_factory=dict)
-
-    def and_then(self, events: Sequence[Event]) -> Untried:
-        """With what was seen after it."""
-        return replace(self, events=(*self.events, *events))
 
 
 def _moments(path: Path | None) -> tuple[Moment, ...]:

@@ -101,6 +101,11 @@ class QuickRun(OwedRun):
         other.states = dict.fromkeys(map(self._packing.unpacked, packed))
         return other
 
+    def over(self, number: int, at: float) -> None:
+        """As of `Run`."""
+        super().over(number, at)
+        self._begin_close()
+
     def forget(self) -> None:
         """As `Run.forget`."""
         super().forget()

@@ -95,8 +95,12 @@ class Run:
 
     def patience(self, patience: Patience) -> None:
         """From now on this much is forgiven."""
-        self._patience = patience
-        self._steps.late = patience.slack
+        self._patience, self._steps.late = patience, patience.slack
+
+    def over(self, number: int, at: float) -> None:
+        """A request that is never answered was taken by then."""
+        if number in self.sent:
+            self.sent[number] = replace(self.sent[number], until=at)
 
     def forget(self) -> None:
         """What no state depends on any more: requests that are answered, paths, ids of former members."""

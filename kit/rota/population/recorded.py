@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from rota.generate.player import Message, Played
@@ -22,6 +23,9 @@ BEGAN = 1_800_000_000.0
 
 BROKER_AT = "127.0.0.1", 9092
 
+PRODUCERS = 1_000_000_000
+"""The number of the first producer's connection, above all others."""
+
 LENGTH = 4
 """Bytes of a frame that tell its length."""
 
@@ -33,23 +37,33 @@ class Recorder:
         self.events: list[Event] = []
         self._name, self._began, self._at = name, began, 0.0
         self._dialogues: dict[int, Dialogue] = {}
+        self._lines: dict[str, int] = {}
 
     def record(self, played: Played) -> list[Event]:
         """All messages, in their order."""
         lines = {one.number: one.connection for one in played.history.events if isinstance(one, Sent)}
+        produced = deque(played.produced)
         for place, one in enumerate(played.messages):
+            while produced and produced[0][0] <= place:
+                self._producers(produced.popleft()[1])
             self._at = one.at
-            if one.api:
-                self._frame(one, lines)
-            elif not one.sent:
+            if one.data:
+                self._frame(one, lines[_correlation(one)])
+            elif not one.api and not one.sent:
                 self._dialogues.pop(one.version).closed(f"{CLOSED_BY} {_who_ends(played, place)}")
+        for _, one in produced:
+            self._producers(one)
         return self.events
 
-    def _frame(self, message: Message, lines: dict[int, int]) -> None:
+    def _producers(self, message: Message) -> None:
+        """A producer has a connection of its own."""
+        self._at = message.at
+        self._frame(message, self._lines.setdefault(message.client, PRODUCERS + len(self._lines)))
+
+    def _frame(self, message: Message, line: int) -> None:
         payload = message.data[LENGTH:]
         head = REQUEST_HEAD if message.sent else RESPONSE_HEAD
-        place = head - LENGTH
-        dialogue = self._dialogue(lines[int.from_bytes(payload[place : place + LENGTH], "big")])
+        dialogue = self._dialogue(line)
         begins = dialogue.ask_begins if message.sent else dialogue.answer_begins
         asked = begins(payload[:head], len(payload))
         if asked is not None and asked.recorded:
@@ -65,6 +79,11 @@ class Recorder:
 
     def _take(self, event: Event) -> None:
         self.events.append(event_of(line_of(event)))
+
+
+def _correlation(message: Message) -> int:
+    place = REQUEST_HEAD if message.sent else RESPONSE_HEAD
+    return int.from_bytes(message.data[place : place + LENGTH], "big")
 
 
 def _who_ends(played: Played, place: int) -> str:

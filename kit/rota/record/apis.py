@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 RECORDED = frozenset({
-    "ApiVersions", "DeleteGroups", "DescribeGroups", "FindCoordinator", "Heartbeat", "JoinGroup",
-    "LeaveGroup", "ListGroups", "Metadata", "OffsetCommit", "OffsetDelete", "OffsetFetch",
-    "SyncGroup", "TxnOffsetCommit",
+    "AddOffsetsToTxn", "ApiVersions", "DeleteGroups", "DescribeGroups", "EndTxn", "FindCoordinator",
+    "Heartbeat", "InitProducerId", "JoinGroup", "LeaveGroup", "ListGroups", "Metadata", "OffsetCommit",
+    "OffsetDelete", "OffsetFetch", "SyncGroup", "TxnOffsetCommit",
 })  # fmt: skip
 """Requests that are recorded with their answers. Nothing else ever is: no payload and no authentication."""
 

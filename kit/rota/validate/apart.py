@@ -18,6 +18,7 @@ from rota.validate.recordings import Frames, roster_of
 from rota.validate.rosters import Roster
 from rota.validate.routing import NOT_ASKED_FOR, Part, Router, Told
 from rota.validate.terms import Terms
+from rota.validate.transactions import Timeouts, word_of
 from rota.validate.validation import is_asked_for, not_contradicted
 
 OWN = (Part.ASKED, Part.ANSWERED, Part.ANSWERED_AGAIN)
@@ -53,12 +54,15 @@ class History:
         self.comparisons: list[Comparison] = []
         self._terms, self._began = terms, began
         self._frames: Frames | None = None
+        self._timeouts = Timeouts()
         self._roster: tuple[Roster, float] | None = None
         self._logs, self._topic = Logs(self.account), Topic(self.account)
         self._generations = Generations()
 
     def take(self, told: Told, event: Event, now: float) -> None:
         """The next event. now: the time of its moment."""
+        if told.part is Part.TRANSACTED:
+            self._timeouts.hear(word_of(told.cause))
         if told.part is Part.COMPARED:
             self.comparisons += self._generations.take(event)
         elif told.part is Part.BESIDE:
@@ -82,7 +86,7 @@ class History:
     def _watched(self) -> Frames:
         if self._frames is None:
             self.account.of(self.group)
-            self._frames = Frames(self.group, self._terms, self.account, self._began)
+            self._frames = Frames(self.group, self._terms, self.account, self._began, self._timeouts)
             if self._roster is not None:
                 self._frames.watched.told(*self._roster)
         return self._frames

@@ -25,7 +25,7 @@ class Asked:
     origin: str
     broker: str = ""
 
-    def sent(self, request: Request | None = None) -> Sent:
-        """As the judge has it."""
+    def sent(self, request: Request | None = None, until: float | None = None) -> Sent:
+        """As the judge has it. until: as of `Sent`."""
         call = Call(request or self.request, str(self.number), self.version)
-        return Sent(self.at, self.number, self.connection, self.client, call)
+        return Sent(self.at, self.number, self.connection, self.client, call, until)

@@ -11,6 +11,9 @@ PROMPTLY = 2.0
 """Seconds after its request within which a connection ends that has not been idle for too long; and after
 which a broker that was going down when it ended a connection has ended all of them."""
 
+AT_ONCE = 2.0
+"""Seconds within which connections end that end at once."""
+
 
 @dataclass(frozen=True)
 class Dropped:

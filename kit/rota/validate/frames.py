@@ -12,7 +12,12 @@ from rota.generate.requests import BY_TOPIC_ID, SEVERAL_FETCHED, Body, request_o
 from rota.kernel import replace
 from rota.spec import ErrorCode
 from rota.spec.messages import ReplyMessage, Request
-from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchReply, OffsetFetchRequest
+from rota.spec.offset_messages import (
+    OffsetCommitRequest,
+    OffsetFetchReply,
+    OffsetFetchRequest,
+    TxnOffsetCommitRequest,
+)
 
 OF_GROUPS = (
     "JoinGroup",
@@ -20,6 +25,7 @@ OF_GROUPS = (
     "Heartbeat",
     "LeaveGroup",
     "OffsetCommit",
+    "TxnOffsetCommit",
     "OffsetFetch",
     "OffsetDelete",
     "DescribeGroups",
@@ -32,6 +38,18 @@ MOVED = frozenset({14, 15, 16})
 
 BESIDE = frozenset({3, 17, 29, 30, 31, 100})
 """Errors that are told before a coordinator is asked: topics that are not there, rights that are missing."""
+
+OF_PRODUCERS = frozenset({47, 48, 49, 51, 53, 59, 90, 120})
+"""Errors by which a TxnOffsetCommit is refused for its transaction: that is none, or another producer's, or
+not over yet. No group's state is asked for them."""
+
+BY_TOPIC_ID_IN = {"OffsetCommit": BY_TOPIC_ID, "OffsetFetch": BY_TOPIC_ID, "TxnOffsetCommit": 6}
+"""API → the first version that has ids of topics and no names."""
+
+
+def beside(request: Request) -> frozenset[int]:
+    """Errors of a request that are told before a coordinator is asked."""
+    return BESIDE | OF_PRODUCERS if isinstance(request, TxnOffsetCommitRequest) else BESIDE
 
 
 @dataclass(frozen=True)
@@ -68,8 +86,8 @@ def answer_for(api: str, version: int, body: Body, group: str) -> Body | None:
         return _only(body, "results", group)
     if api == "OffsetFetch" and version >= SEVERAL_FETCHED:
         only = _only(body, "groups", group)
-        return only and {**only, "groups": [_with_names(only["groups"][0], version)]}
-    return _with_names(body, version) if api.startswith("Offset") else body
+        return only and {**only, "groups": [_with_names(only["groups"][0], api, version)]}
+    return _with_names(body, api, version)
 
 
 def codes_of(body: Any) -> frozenset[int]:
@@ -93,14 +111,14 @@ def without_refused(request: Any, body: Body) -> tuple[Any, Body] | None:
     """A commit, its deletion or an OffsetFetch and its answer, without those partitions that were refused
     before a coordinator was asked; None where nothing is left."""
     if not isinstance(body.get("topics"), list) or not isinstance(
-        request, OffsetCommitRequest | OffsetFetchRequest
+        request, OffsetCommitRequest | TxnOffsetCommitRequest | OffsetFetchRequest
     ):
         return None
     refused = {
         (topic["name"], one["partition_index"])
         for topic in body["topics"]
         for one in topic["partitions"]
-        if one["error_code"] in BESIDE
+        if one["error_code"] in beside(request)
     }
     if isinstance(request, OffsetFetchRequest) or not refused:
         return None
@@ -132,8 +150,8 @@ def _by_group(api: str, version: int, body: Body) -> list[Body]:
     if api == "DeleteGroups":
         return [{**body, "groups_names": [one]} for one in body["groups_names"]]
     if api == "OffsetFetch" and version >= SEVERAL_FETCHED:
-        return [{**body, "groups": [_with_names(one, version)]} for one in body["groups"]]
-    return [_with_names(body, version) if api.startswith("Offset") else body]
+        return [{**body, "groups": [_with_names(one, api, version)]} for one in body["groups"]]
+    return [_with_names(body, api, version)]
 
 
 def _only(body: Body, several: str, group: str) -> dict[str, Any] | None:
@@ -141,9 +159,10 @@ def _only(body: Body, several: str, group: str) -> dict[str, Any] | None:
     return {**body, several: found[:1]} if found else None
 
 
-def _with_names(body: Body, version: int) -> Body:
+def _with_names(body: Body, api: str, version: int) -> Body:
     """A body with topics by name: where they have ids these are their names here."""
-    if version < BY_TOPIC_ID or not body.get("topics"):
+    since = BY_TOPIC_ID_IN.get(api)
+    if since is None or version < since or not body.get("topics"):
         return body
     return {
         **body,

@@ -10,16 +10,18 @@ from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
+from rota.linearise.times import FOREVER
 from rota.record.dialogue import BROKER
 from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest
 from rota.spec.admin_messages import DescribeGroupsRequest
 from rota.spec.classic.messages import SyncGroupReply
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
+from rota.validate import reasons
 from rota.validate.account import Account, Violation
 from rota.validate.asked import Asked
-from rota.validate.dropped import Connections, Dropped
-from rota.validate.frames import BESIDE, MOVED, codes_of, refuse_in_any_state, without_refused
+from rota.validate.dropped import AT_ONCE, Connections, Dropped
+from rota.validate.frames import MOVED, beside, codes_of, refuse_in_any_state, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.routing import FRAMES
 from rota.validate.said import Recent, by_difference, in_brief, near_in_brief
@@ -27,25 +29,6 @@ from rota.validate.settings import MAX_REAUTH, behind, untold
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
 from rota.validate.waiting import Beginning, Waiting
-
-BEFORE = "what came before the group's state was told: a join phase all of whose members were seen"
-AFTER = "what came after a violation, until the group's state was told again"
-MOVING = "what came while the coordinator moved or loaded, until the group's state was told again"
-UNTOLD = (
-    "what came after its members alone were told, and rests on more, until the group's state was told again"
-)
-UNSEEN = "what is told of members whose requests are not in this source"
-DELETED = "offsets were deleted, and which are left is not known: the group may have expired with the last"
-OFFSETS = "offsets that were asked for, where what was committed before is not known"
-ASSIGNMENTS = "descriptions of a group before its first assignment that was seen"
-UNDER_WAY = "requests that were under way when the group's state was told"
-REFUSED = "requests that were refused before a coordinator was asked"
-RESTARTED = "all connections of the group ended at once: the coordinator may have been started anew"
-
-SEVERAL = "frames of several recorders, whose clocks may differ: no order of them explains what was seen"
-
-AT_ONCE = 2.0
-"""Seconds within which connections end that end at once."""
 
 
 @dataclass
@@ -70,7 +53,7 @@ class Watched:
         self._assigned = True
         self._until: tuple[type[Request], ...] = ()
         self._stretch: Stretch | None = None
-        self._why, self._cause = BEFORE, ""
+        self._why, self._cause = reasons.BEFORE, ""
         self._suspect: _Suspect | None = None
         self._connections = Connections()
         self._sources: set[str] = set()
@@ -79,7 +62,7 @@ class Watched:
         self.last = since
         if terms.fresh:
             self._waiting.drop()
-            self._begin(Beginning(Stretch(terms, offsets_known=True)))
+            self._begin(Beginning(Stretch(terms, offsets_known=True, began=since)))
 
     def asked(self, asked: Asked, body: Body) -> None:
         """A request was sent."""
@@ -100,8 +83,8 @@ class Watched:
             self._not_answered(dropped)
         codes = codes_of(body)
         try:
-            reply = None if codes & BESIDE else reply_of(asked.request, asked.version, body)
-            refuse_in_any_state(reply if self._left_out.get(number) == OFFSETS else None)
+            reply = None if codes & beside(asked.request) else reply_of(asked.request, asked.version, body)
+            refuse_in_any_state(reply if self._left_out.get(number) == reasons.OFFSETS else None)
         except NotInTheSpec as odd:
             self._closed(asked, at, body, origin)
             self._left_out.pop(number, None)
@@ -156,6 +139,24 @@ class Watched:
         if not self._connections and (by == BROKER or (not by and at_once)):
             self._changed = True
             self._restarted |= self._stretch is None or not self._stretch.may_be_gone(at)
+
+    def may_end(self, asked: Asked, body: Body) -> None:
+        """A transaction in which the group may have offsets ends by this, or never does."""
+        self.last = asked.at
+        self._messages.asked(asked, body)
+        if self._stretch is not None:
+            self._stretch.take(asked.sent(until=FOREVER), 0, asked.origin)
+            self._see()
+
+    def ends(self, number: int, granted: bool) -> None:
+        """What was asked for is granted, and so it will end; or it is refused."""
+        if self._stretch is not None:
+            (self._stretch.settle if granted else self._stretch.withdraw)(number)
+
+    def has_ended(self, number: int, at: float) -> None:
+        """It has ended by then."""
+        if self._stretch is not None:
+            self._stretch.over(number, at)
 
     def told(self, roster: Roster | None, at: float) -> None:
         """A source beside the frames tells who is in the group; None: that nobody is."""
@@ -219,10 +220,10 @@ class Watched:
         if known or not isinstance(event, Sent):
             return ""
         if isinstance(event.call.request, OffsetFetchRequest | OffsetDeleteRequest):
-            self._left_out[event.number] = OFFSETS
+            self._left_out[event.number] = reasons.OFFSETS
             self._offsets_deleted |= isinstance(event.call.request, OffsetDeleteRequest)
         if isinstance(event.call.request, DescribeGroupsRequest) and not self._assigned:
-            self._left_out[event.number] = ASSIGNMENTS
+            self._left_out[event.number] = reasons.ASSIGNMENTS
         return self._left_out.get(event.number, "")
 
     def _skip(self, weight: int) -> None:
@@ -255,7 +256,7 @@ class Watched:
         self._until = begins.until
         self._cause, self._restarted = "", False
         for number in begins.under_way:
-            self._left_out.setdefault(number, UNDER_WAY)
+            self._left_out.setdefault(number, reasons.UNDER_WAY)
         for event, weight, origin in begins.events:
             self._take(event, weight, origin)
 
@@ -265,7 +266,7 @@ class Watched:
         """A request comes that cannot be judged by what is known of the group."""
         self.silence(at)
         if self._stretch is not None:
-            self._abandon(UNTOLD)
+            self._abandon(reasons.UNTOLD)
         self._until = ()
 
     def _see(self) -> None:
@@ -277,15 +278,15 @@ class Watched:
         if found is None:
             return
         if found.verdict is Verdict.UNDECIDED and self._until:
-            self._abandon(UNTOLD)
+            self._abandon(reasons.UNTOLD)
         elif found.verdict is Verdict.UNDECIDED:
             self._lose(found.why)
         elif self._restarted:
-            self._lose(RESTARTED)
+            self._lose(reasons.RESTARTED)
         elif self._offsets_deleted and not self._stretch.offsets_known:
-            self._lose(DELETED)
+            self._lose(reasons.DELETED)
         elif len(self._sources) > 1:
-            self._lose(SEVERAL)
+            self._lose(reasons.SEVERAL)
         elif why := behind(found, self._stretch.states, self._open.values(), self._terms, self._changed):
             self._lose(why)
         else:
@@ -316,10 +317,10 @@ class Watched:
     def _moved(self, asked: Asked, weight: int) -> None:
         self._left_out.pop(asked.number, None)
         if self._stretch is not None:
-            self._abandon(MOVING)
-        self._why, self._cause = MOVING, ""
+            self._abandon(reasons.MOVING)
+        self._why, self._cause = reasons.MOVING, ""
         self._drop_kept()
-        self._account.leave(MOVING, FRAMES, weight, self.group)
+        self._account.leave(reasons.MOVING, FRAMES, weight, self.group)
 
     def _abandon(self, why: str) -> None:
         """What could be judged ends here, and what the judge has not judged never will be."""
@@ -330,9 +331,9 @@ class Watched:
 
     def _refused(self, asked: Asked, at: float, body: Body, weight: int, origin: str) -> None:
         """An answer that (partly) came before a coordinator was asked."""
-        why = self._left_out.pop(asked.number, REFUSED)
+        why = self._left_out.pop(asked.number, reasons.REFUSED)
         left = without_refused(asked.request, body)
-        if why is not REFUSED:
+        if why is not reasons.REFUSED:
             self._account.leave(why, FRAMES, weight, self.group)
         elif self._stretch is None:
             self._drop_kept()
@@ -351,8 +352,8 @@ class Watched:
         said = self._messages.said(at, lines)
         self._account.violate(Violation(self.group, WIRE, told, lines[-1], lines, said=said, at=at))
         if self._stretch is not None:
-            self._abandon(AFTER)
-        self._why, self._cause = AFTER, ""
+            self._abandon(reasons.AFTER)
+        self._why, self._cause = reasons.AFTER, ""
         self._drop_kept()
 
     def _not_answered(self, dropped: Dropped) -> None:
@@ -382,7 +383,7 @@ class Watched:
         self._account.judge(self.group, weight := min(1, stretch.doubtful))  # 0: it counts with another group
         stretch.doubtful -= weight
         self._account.reached |= found.reached
-        self._abandon(AFTER)
+        self._abandon(reasons.AFTER)
         self._waiting.told(None, at)
         self._convict()
         self._suspect = _Suspect(violation, stretch.known, weight)
@@ -394,6 +395,6 @@ class Watched:
         """What was suspected is a violation, unless there are members who are not in the source."""
         suspect, self._suspect = self._suspect, None
         if suspect is not None and any(unseen):
-            self._account.pardon(UNSEEN, FRAMES, suspect.weight, self.group)
+            self._account.pardon(reasons.UNSEEN, FRAMES, suspect.weight, self.group)
         elif suspect is not None:
             self._account.violate(suspect.violation)

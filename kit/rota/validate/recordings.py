@@ -10,29 +10,54 @@ from rota.record.dialogue import ended_by
 from rota.spec.admin_messages import ListGroupsRequest
 from rota.validate.account import Account
 from rota.validate.asked import Asked
-from rota.validate.frames import answer_for, values_of
+from rota.validate.frames import answer_for, codes_of, values_of
 from rota.validate.groups import Watched
 from rota.validate.rosters import Roster, stored
 from rota.validate.routing import LIST, MALFORMED, UNREADABLE, Part, Router, Told, request_about
 from rota.validate.terms import Terms
+from rota.validate.transactions import (
+    ADDS,
+    BEGINS,
+    COMMITS,
+    ENDS,
+    IN_ONE_STEP_SINCE,
+    Timeouts,
+    Transactions,
+    Word,
+    word_of,
+)
 
 MOST_GROUPS = 10_000
 """Groups that are watched at once; of more the one that was silent longest is ended."""
 
 
 class Frames:
-    """The frames of one group, as a router has told them apart. Parameters: as of `Watched`."""
+    """The frames of one group, as a router has told them apart.
 
-    def __init__(self, group: str, terms: Terms, account: Account, since: float) -> None:
+    Parameters: as of `Watched`; timeouts: of producers' transactions.
+    """
+
+    def __init__(
+        self, group: str, terms: Terms, account: Account, since: float, timeouts: Timeouts | None = None
+    ) -> None:
         self.watched = Watched(group, terms, account, since)
         self._account = account
+        self._transactions = Transactions(timeouts or Timeouts())
         self._connections: dict[str, int] = {}
         self._open: dict[str, dict[int, tuple[int, str, int]]] = {}
         self._next_connection = self._next_request = 0
+        self._commits: dict[tuple[str, int], tuple[str, float]] = {}
+
+    def size(self) -> int:
+        """How many things are kept."""
+        return self.watched.size() + len(self._transactions) + len(self._commits)
 
     def take(self, told: Told, event: Event, now: float) -> None:
         """What an event means for the group. now: the time of its moment."""
-        if told.part is Part.LOST:
+        self._time_out(event, now)
+        if told.part is Part.TRANSACTED:
+            self._transacted(told, event, now)
+        elif told.part is Part.LOST:
             self._lost(told.connection, told.cause)
         elif told.part is Part.ANSWERED_AGAIN:
             whose = f"{event.data['text']} of {event.client or told.connection}"
@@ -42,6 +67,8 @@ class Frames:
         elif told.part is Part.ENDED:
             self._open.pop(told.connection, None)
             number = self._connections.pop(told.connection, None)
+            for key in [one for one in self._commits if one[0] == told.connection]:
+                del self._commits[key]
             if number is not None:
                 self.watched.ended(number, now, ended_by(event.reason), event.origin)
         else:
@@ -77,7 +104,49 @@ class Frames:
             event.origin,
             str(event.data.get("broker", "")),
         )
-        self.watched.asked(asked, values_of(event.data["fields"]))
+        body = values_of(event.data["fields"])
+        if api == COMMITS:
+            self._transactions.commits(body, now)
+            if version >= IN_ONE_STEP_SINCE:
+                self._commits[told.connection, told.number] = body["transactional_id"], now
+        self.watched.asked(asked, body)
+
+    def _transacted(self, told: Told, event: Event, now: float) -> None:
+        """What a producer asks for, or is told, may end a transaction in which the group has offsets."""
+        word, key = word_of(told.cause), (told.connection, told.number)
+        if word.error is None:
+            if word.api != ADDS:
+                self._may_end(word, event, now, key)
+            return
+        number = self._transactions.answered(key)
+        if number is not None and word.api == ENDS:
+            self.watched.ends(number, word.granted)
+        if word.granted and word.api != ADDS:
+            self._transactions.ended(word)
+        elif number is not None and word.api == ENDS:
+            self._transactions.refused(word, number)
+        if word.granted and word.api != ENDS:
+            self._over(word.transactional_id, word.asked, now)
+
+    def _may_end(self, word: Word, event: Event, at: float, key: tuple[str, int] | None = None) -> None:
+        number = self._next_request
+        request = self._transactions.may_end(self.watched.group, word, number, key)
+        if request is None:
+            return
+        self._next_request += 1
+        client, version = event.client or "a producer", event.data.get("version", 0) if key else 0
+        ends = Asked(number, at, -1 - number, client, word.api, version, request, 0, event.origin)
+        self.watched.may_end(ends, {"transactional_id": word.transactional_id, "committed": word.committed})
+
+    def _time_out(self, event: Event, now: float) -> None:
+        """Transactions that were open for too long may have been aborted, which nobody tells."""
+        for at, name in [*self._transactions.timed_out(now)]:
+            self._may_end(Word(BEGINS, name, -1, False, at, None), event, at)
+
+    def _over(self, name: str, asked: float, now: float) -> None:
+        """The producer could begin another transaction."""
+        for number in self._transactions.over(name, asked):
+            self.watched.has_ended(number, now)
 
     def _listed(self, told: Told, event: Event, now: float) -> None:
         """A list has the group: as if it had been asked for alone, without filters, on a connection of its
@@ -108,6 +177,9 @@ class Frames:
         if answer is None:
             raise KeyError(self.watched.group)
         self.watched.answered(number, now, answer, told.weight, event.origin)
+        name, asked = self._commits.pop((told.connection, told.number), ("", now))
+        if name and codes_of(answer) == {0}:
+            self._over(name, asked, now)
 
 
 class Recordings:
@@ -118,6 +190,7 @@ class Recordings:
         self._router = Router(terms, account)
         self._groups: OrderedDict[str, Frames] = OrderedDict()
         self._rosters: OrderedDict[str, tuple[Roster, float]] = OrderedDict()
+        self._timeouts = Timeouts()
         self._began: float | None = None
         self._now = 0.0
 
@@ -131,6 +204,8 @@ class Recordings:
         if self._began is None:
             self._began = self._now
         for told in self._router.take(event, self._now):
+            if told.part is Part.TRANSACTED:
+                self._timeouts.hear(word_of(told.cause))
             if told.part in (Part.ASKED, Part.ANSWERED, Part.ANSWERED_AGAIN):
                 self._watched(told.group).take(told, event, self._now)
             else:
@@ -156,15 +231,15 @@ class Recordings:
 
     def size(self) -> int:
         """How many things are kept."""
-        own = self._router.size() + len(self._rosters)
-        return own + sum(one.watched.size() for one in self._groups.values())
+        own = self._router.size() + len(self._rosters) + len(self._timeouts)
+        return own + sum(one.size() for one in self._groups.values())
 
     def _watched(self, group: str) -> Frames:
         frames = self._groups.get(group)
         if frames is None:
             self._account.of(group)
             began = self._began if self._began is not None else self._now
-            frames = self._groups[group] = Frames(group, self._terms, self._account, began)
+            frames = self._groups[group] = Frames(group, self._terms, self._account, began, self._timeouts)
             if group in self._rosters:
                 frames.watched.told(*self._rosters[group])
             if len(self._groups) > MOST_GROUPS:

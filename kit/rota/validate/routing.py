@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from rota.history import Event, Kind
@@ -14,6 +14,7 @@ from rota.spec.messages import Request
 from rota.validate.account import Account
 from rota.validate.frames import OF_GROUPS, pieces_of, values_of
 from rota.validate.terms import Terms
+from rota.validate.transactions import OF_TRANSACTIONS, Word, asked_word
 
 FRAMES = "frames"
 
@@ -25,7 +26,7 @@ MOST_LISTED = 100
 
 NO_GROUP = "requests that change no group: FindCoordinator, ListGroups, Metadata, ApiVersions"
 OTHERS = "groups of other protocols, and requests that are not of groups"
-TRANSACTIONS = "commits of transactions"
+TRANSACTIONS = "how transactions begin and end, which no coordinator of groups answers"
 UNASKED = "answers to requests that are not in the source"
 MARKS = "beginnings and ends of connections, and gaps, which say when and not what"
 NOT_ASKED_FOR = "groups and times that were not asked for"
@@ -46,6 +47,8 @@ class Part(StrEnum):
     ASKED = "asked"
     ANSWERED = "answered"
     ANSWERED_AGAIN = "answered-again"
+    TRANSACTED = "transacted"
+    """A producer asks the transactions' coordinator, or is answered: the cause is a `Word`; to all groups."""
     LISTED = "listed"
     """An answer to ListGroups has it."""
     ENDED = "ended"
@@ -78,12 +81,18 @@ class Told:
 @dataclass
 class _Connection:
     """groups: asked about on it; waiting: correlation → number, groups, and why it is not judged; lists: when
-    lists were asked for, by correlation."""
+    lists were asked for, by correlation; words: what producers asked, by correlation."""
 
     next: int = 0
     groups: dict[str, None] = field(default_factory=dict)
     waiting: OrderedDict[int, tuple[int, tuple[str, ...], str]] = field(default_factory=OrderedDict)
     lists: dict[int, float] = field(default_factory=dict)
+    words: dict[int, Word] = field(default_factory=dict)
+
+    def forget(self, correlation: int) -> None:
+        """A request that is waited for no more."""
+        self.lists.pop(correlation, None)
+        self.words.pop(correlation, None)
 
 
 class Router:
@@ -114,7 +123,8 @@ class Router:
     def size(self) -> int:
         """How many things are kept."""
         return sum(
-            1 + len(one.waiting) + len(one.groups) + len(one.lists) for one in self._connections.values()
+            1 + len(one.waiting) + len(one.groups) + len(one.lists) + len(one.words)
+            for one in self._connections.values()
         )
 
     def _request(self, event: Event, now: float) -> list[Told]:
@@ -131,9 +141,12 @@ class Router:
         if api == LIST:
             connection.lists[correlation] = now
         if len(connection.waiting) > MOST_WAITING:
-            connection.lists.pop(connection.waiting.popitem(last=False)[0], None)
+            connection.forget(connection.waiting.popitem(last=False)[0])
         if what:
             self._account.leave(what, FRAMES, 1)
+        if api in OF_TRANSACTIONS:
+            word = connection.words[correlation] = asked_word(api, event.data["fields"], now)
+            return [_transacted(word, event, number)]
         return [
             Told(Part.ASKED, group, int(place == 0), connection_of(event), number, request)
             for place, (group, request) in enumerate(wanted.items())
@@ -144,6 +157,7 @@ class Router:
         connection = self._connections.get(name, _Connection())
         known = connection.waiting.pop(event.data["correlation"], None)
         asked_at = connection.lists.pop(event.data["correlation"], None)
+        word = connection.words.pop(event.data["correlation"], None)
         if known is None:
             self._account.leave(UNASKED, FRAMES, 1)
             return []
@@ -151,6 +165,9 @@ class Router:
         listed = [] if asked_at is None else [*self._listed(event, asked_at)]
         if what:
             self._account.leave(what, FRAMES, 1)
+        if word is not None:
+            answer = replace(word, error=event.data["fields"]["error_code"])
+            return [_transacted(answer, event, number)]
         return listed or [
             Told(Part.ANSWERED, group, int(place == 0), name, number) for place, group in enumerate(groups)
         ]
@@ -196,7 +213,11 @@ def _not_judged(api: str) -> str:
         return ""
     if api in _ABOUT_NONE:
         return NO_GROUP
-    return TRANSACTIONS if api == "TxnOffsetCommit" else OTHERS
+    return TRANSACTIONS if api in OF_TRANSACTIONS else OTHERS
+
+
+def _transacted(word: Word, event: Event, number: int) -> Told:
+    return Told(Part.TRANSACTED, "", 0, connection_of(event), number, cause=word.as_text)
 
 
 def request_about(group: str, event: Event) -> Request:

@@ -18,11 +18,12 @@ from rota.linearise import (
     Sent,
     Verdict,
 )
+from rota.linearise.history import known_until
 from rota.linearise.states import State
 from rota.spec import ErrorCode, JoinGroupReply
 from rota.spec.messages import ReplyMessage
 from rota.validate.frames import ids_in
-from rota.validate.terms import Terms
+from rota.validate.terms import Start, Terms
 
 HELD_BACK = 2.0
 """Seconds for which a request that is not answered is held back: some answers say that no coordinator was
@@ -50,9 +51,9 @@ class Stretch:
     """Judges as events come. Events must be in the order of their times.
 
     Parameters: terms; states, to begin with; parked, the requests that wait in them; offsets_known: whether
-    what was committed is. Attributes: found, what ended the stretch, if anything has; judged: how many events
-    were judged since it was last asked for; doubtful: those that were given to the judge and not judged yet;
-    known: ids that members are known by; last: when the last event was.
+    what was committed is; began: when frames do. Attributes: found, what ended the stretch, if anything has;
+    judged: how many events were judged since it was last asked for; doubtful: those that were given to the
+    judge and not judged yet; known: ids that members are known by; last: when the last event was.
     """
 
     def __init__(
@@ -61,8 +62,9 @@ class Stretch:
         states: Iterable[State] = (),
         parked: Iterable[Sent] = (),
         offsets_known: bool = False,
+        began: float = float("-inf"),
     ) -> None:
-        looking = terms.looking if offsets_known else None
+        looking = terms.looking(began) if offsets_known else None
         self.offsets_known, self._follows = offsets_known, terms.durable and offsets_known
         self.judge = Judge(
             terms.profile,
@@ -82,6 +84,8 @@ class Stretch:
         self._queue: deque[_Held] = deque()
         self._unanswered: dict[int, _Held] = {}
         self._gone: float | None = None
+        self._starts_are_told = bool(terms.starts)
+        self._starts = deque(one for one in terms.starts if self._follows and one.at.earliest > began)
         self._flushed = float("-inf")
         self.last = float("-inf")
         self._note_ids()
@@ -121,6 +125,18 @@ class Stretch:
         self.known |= handed_out(event.reply)
         self._add(_Held(event, weight))
 
+    def settle(self, number: int) -> None:
+        """What is never answered to the group need not be held back any more."""
+        self._unanswered.pop(number, None)
+
+    def over(self, number: int, at: float) -> None:
+        """A request that is never answered was taken by then."""
+        self._unanswered.pop(number, None)
+        for held in self._queue:
+            held.event = known_until(number, at, held.event)
+        if self.found is None:
+            self.judge.over(number, at)
+
     def withdraw(self, number: int) -> int | None:
         """Take back a request that no coordinator was asked. Returns its weight; None: too late."""
         held = self._unanswered.pop(number, None)
@@ -147,13 +163,22 @@ class Stretch:
 
     def _add(self, held: _Held) -> None:
         at = held.event.at
-        if self._gone is not None and isinstance(held.event, Sent):
-            self._queue.append(_Held(Restarted(at, self._gone, self._gone, sure=False), 0))
-            self._gone = None
+        if isinstance(held.event, Sent):
+            self._is_there_again(at)
         self._queue.append(held)
         self.last = max(self.last, at)
         if len(self._queue) >= EVERY or at - self._flushed >= OR_AFTER:
             self.look(at)
+
+    def _is_there_again(self, at: float) -> None:
+        """Somebody asks: the coordinator was started before, if it was."""
+        gone, self._gone = self._gone, None
+        while self._starts and self._starts[0].at.earliest <= at:
+            gone = self.last if gone is None else gone
+            self._queue.append(_Held(_restarted(self._starts.popleft(), gone, at), 0))
+            gone = None
+        if gone is not None and not self._starts_are_told:
+            self._queue.append(_Held(Restarted(at, gone, gone, sure=False), 0))
 
     def look(self, now: float, everything: bool = False) -> None:
         """Give the judge what has come, and see what it says."""
@@ -193,6 +218,12 @@ class Stretch:
     def _note_ids(self) -> None:
         states = self.judge.run.states
         self.known = {one for state in states for one in state.ids}
+
+
+def _restarted(start: Start, gone: float, at: float) -> Restarted:
+    """The coordinator was started then, and was asked at that time."""
+    down = max(gone, start.at.earliest)
+    return Restarted(max(down, min(at, start.at.latest)), min(gone, down), down, start.config)
 
 
 def handed_out(reply: ReplyMessage) -> frozenset[str]:

@@ -9,6 +9,7 @@ from rota.conformance.dialogues.broker_settings import RETENTION_CHECK
 from rota.generate.settings import looks_every_ms
 from rota.linearise import Limits
 from rota.linearise.looks import Looks
+from rota.linearise.times import Span
 from rota.spec import KAFKA_4, BrokerConfig, Profile
 
 FORGIVEN = 2.0
@@ -25,14 +26,25 @@ def looks_every(settings: Mapping[str, int]) -> float | None:
 
 
 @dataclass(frozen=True)
+class Start:
+    """That the broker was started, as its log or whoever runs it tells. at: when, seconds since 1970; config:
+    by what it runs from then on."""
+
+    at: Span
+    config: BrokerConfig
+
+
+@dataclass(frozen=True)
 class Terms:
     """profile and config, of the coordinator; lateness: seconds by which recorded moments may be too late, or
     the recorder's own; fresh: whether the groups did not exist before the first event; looks: whether the
     coordinator may look for what has expired, as Kafka does every ten minutes; looks_every: seconds between
     two such looks, where that is known; durable: whether the log loses nothing, and a coordinator that is
-    started anew is set as before; reauthenticates: whether the broker ends connections of clients that do
-    not authenticate again; since, until: what is before or after these seconds is passed over, and
-    with `until` all ends; assumed: the broker's settings that nobody gave, by name.
+    started anew is set as before, if nothing else is told; starts: all that there were, in their order, where
+    they are told: the last one before the frames, and those since then; reauthenticates: whether the broker
+    ends connections of clients that do not authenticate again; since, until: what is before or after these
+    seconds is passed over, and with `until` all ends; assumed: the broker's settings that nobody gave, by
+    name.
     """
 
     profile: Profile = KAFKA_4
@@ -43,16 +55,20 @@ class Terms:
     looks: bool = True
     looks_every: float | None = None
     durable: bool = False
+    starts: tuple[Start, ...] = ()
     reauthenticates: bool = False
     since: float | None = None
     until: float | None = None
     group: str = ""
     assumed: frozenset[str] = frozenset()
 
-    @property
-    def looking(self) -> Looks | None:
-        """When it looks for what has expired, None where nobody knows."""
-        return None if self.looks_every is None else Looks(self.looks_every)
+    def looking(self, began: float) -> Looks | None:
+        """When it looks for what has expired, None where nobody knows. began: when frames do."""
+        if self.looks_every is None:
+            return None
+        earlier = [one.at for one in self.starts if one.at.earliest <= began]
+        first = 1 if self.profile.creation_recorded else 0
+        return Looks(self.looks_every, earlier[-1] if earlier else None, first)
 
     def within(self, at: float) -> bool:
         """Whether a moment is of the time that was asked for."""
