@@ -4,7 +4,17 @@
 that the spec allows.
 """
 
-from rota.linearise.history import Answered, Broken, Event, History, HistoryError, Quiet, Restarted, Sent
+from rota.linearise.history import (
+    Answered,
+    Broken,
+    Event,
+    History,
+    HistoryError,
+    Over,
+    Quiet,
+    Restarted,
+    Sent,
+)
 from rota.linearise.judge import Judge, judge
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
 
@@ -20,6 +30,7 @@ __all__ = [
     "Moment",
     "Nearest",
     "OutOfTime",
+    "Over",
     "Quiet",
     "Restarted",
     "Sent",

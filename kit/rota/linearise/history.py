@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rota.kernel import frozen, replace
+from rota.kernel import frozen
 from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.looks import Looks
 from rota.linearise.times import Span
@@ -103,12 +103,15 @@ class Restarted:
         return Span(self.down, self.at)
 
 
-Event = Sent | Answered | Broken | Quiet | Restarted
+@frozen
+class Over:
+    """A request that is never answered was taken before, as somebody was told. number: of the request."""
+
+    at: float
+    number: int
 
 
-def known_until(number: int, at: float, event: Event) -> Event:
-    """An event; the request of this number, which is never answered, was taken by then."""
-    return replace(event, until=at) if isinstance(event, Sent) and event.number == number else event
+Event = Sent | Answered | Broken | Quiet | Restarted | Over
 
 
 @dataclass(frozen=True)

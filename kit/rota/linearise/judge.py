@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
-from functools import partial
 
 from rota.linearise.answers import differences
 from rota.linearise.asked import Asked
 from rota.linearise.consumer.requests import ConsumerTerms
 from rota.linearise.consumer.steps import ConsumerSteps
-from rota.linearise.history import Answered, Event, History, Quiet, Sent, known_until
+from rota.linearise.history import Answered, Event, History, Quiet, Sent
 from rota.linearise.judgement import (
     Judgement,
     Limits,
@@ -147,19 +146,6 @@ class Judge:
         self._waiting.append(event)
         if isinstance(event, Quiet):
             self._catch_up()
-
-    def over(self, number: int, at: float) -> None:
-        """A request was taken by then of which nobody knew until when; it is never answered."""
-        known = partial(known_until, number, at)
-        self._waiting, self._events, self._since = (
-            [*map(known, events)] for events in (self._waiting, self._events, self._since)
-        )
-        runs = [self.run, self._base, self._next_base]
-        if self._untried is not None:
-            self._untried = replace(self._untried, events=tuple(map(known, self._untried.events)))
-            runs.append(self._untried.base)
-        for run in runs:
-            run.over(number, at)
 
     def all(self, events: Sequence[Event]) -> Judgement:
         """Events to the end of the history."""

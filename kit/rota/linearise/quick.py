@@ -101,11 +101,6 @@ class QuickRun(OwedRun):
         other.states = dict.fromkeys(map(self._packing.unpacked, packed))
         return other
 
-    def over(self, number: int, at: float) -> None:
-        """As of `Run`."""
-        super().over(number, at)
-        self._begin_close()
-
     def forget(self) -> None:
         """As `Run.forget`."""
         super().forget()
@@ -138,6 +133,9 @@ class QuickRun(OwedRun):
             (*one[:5], shared(tuple(each for each in one[5].value if each[0] not in lost)), *one[6:]): path
             for one, path in packed.items()
         })  # fmt: skip
+
+    def _over(self, number: int) -> None:
+        self._hold({one: path for one, path in self._packed.items() if number not in one[4].value})
 
     def _restart(self, event: Restarted) -> None:
         super()._restart(event)

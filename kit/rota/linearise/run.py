@@ -16,7 +16,7 @@ from rota.kernel import replace
 from rota.linearise.answers import agreements
 from rota.linearise.coming import with_what_will_come
 from rota.linearise.consumer.steps import ConsumerSteps
-from rota.linearise.history import Answered, Broken, Event, HistoryError, Quiet, Restarted, Sent
+from rota.linearise.history import Answered, Broken, Event, HistoryError, Over, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
@@ -57,8 +57,7 @@ class Run:
     ) -> None:
         self._steps: Any = consumer or Steps(profile, config, follows, looking, oracle=oracle)
         self.states: States = {cast(Any, self._steps.empty()): None}
-        self.most = 1
-        self.narrowed = False
+        self.most, self.narrowed = 1, False
         self.eager = self.whole = False
         self.passed_over: frozenset[tuple[str, str]] = frozenset()
         self.before_last: States = self.states
@@ -96,11 +95,6 @@ class Run:
     def patience(self, patience: Patience) -> None:
         """From now on this much is forgiven."""
         self._patience, self._steps.late = patience, patience.slack
-
-    def over(self, number: int, at: float) -> None:
-        """A request that is never answered was taken by then."""
-        if number in self.sent:
-            self.sent[number] = replace(self.sent[number], until=at)
 
     def forget(self) -> None:
         """What no state depends on any more: requests that are answered, paths, ids of former members."""
@@ -160,8 +154,14 @@ class Run:
             return bool(self.states)
         self._close(event.at)
         self.before_last = self.states
-        self.states = self.quiet(event) if isinstance(event, Quiet) else self._answered(event)
+        if isinstance(event, Over):
+            self._over(event.number)
+        else:
+            self.states = self.quiet(event) if isinstance(event, Quiet) else self._answered(event)
         return bool(self.states)
+
+    def _over(self, number: int) -> None:
+        self.states = {one: path for one, path in self.states.items() if number not in one.pending}
 
     def _send(self, event: Sent) -> None:
         number = event.number

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
-from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
+from rota.linearise import Answered, Broken, Judgement, Over, Sent, Verdict
 from rota.linearise.times import FOREVER
 from rota.record.dialogue import BROKER
 from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest
@@ -156,7 +156,7 @@ class Watched:
     def has_ended(self, number: int, at: float) -> None:
         """It has ended by then."""
         if self._stretch is not None:
-            self._stretch.over(number, at)
+            self._stretch.take(Over(at, number), 0, "")
 
     def told(self, roster: Roster | None, at: float) -> None:
         """A source beside the frames tells who is in the group; None: that nobody is."""

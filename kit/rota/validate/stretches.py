@@ -13,12 +13,12 @@ from rota.linearise import (
     HistoryError,
     Judge,
     Judgement,
+    Over,
     Quiet,
     Restarted,
     Sent,
     Verdict,
 )
-from rota.linearise.history import known_until
 from rota.linearise.states import State
 from rota.spec import ErrorCode, JoinGroupReply
 from rota.spec.messages import ReplyMessage
@@ -100,13 +100,15 @@ class Stretch:
         """How many events wait to be given to the judge."""
         return sum(one.weight for one in self._queue)
 
-    def take(self, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
+    def take(self, event: Sent | Answered | Broken | Over, weight: int, origin: str) -> None:
         """The next event. weight: what it counts; origin: where it stands."""
         if isinstance(event, Sent):
             self.ask(event, weight, origin)
         elif isinstance(event, Answered):
             self.answer(event, weight, origin)
         else:
+            if isinstance(event, Over):
+                self.settle(event.number)
             self._add(_Held(event, 0))
 
     def ask(self, event: Sent, weight: int, origin: str) -> None:
@@ -128,14 +130,6 @@ class Stretch:
     def settle(self, number: int) -> None:
         """What is never answered to the group need not be held back any more."""
         self._unanswered.pop(number, None)
-
-    def over(self, number: int, at: float) -> None:
-        """A request that is never answered was taken by then."""
-        self._unanswered.pop(number, None)
-        for held in self._queue:
-            held.event = known_until(number, at, held.event)
-        if self.found is None:
-            self.judge.over(number, at)
 
     def withdraw(self, number: int) -> int | None:
         """Take back a request that no coordinator was asked. Returns its weight; None: too late."""
