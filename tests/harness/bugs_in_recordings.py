@@ -15,8 +15,8 @@ TABLE = Path(__file__).parents[1] / "validate" / "hunted.toml"
 UNFOUND = Path(__file__).parents[1] / "validate" / "unfound.toml"
 
 FOUND, UNDECIDED, EXPLAINED, MISSED = "found", "undecided", "explained", "missed"
-"""What becomes of a recording in which a bug shows. explained: another order of what was under way at once, or
-another moment that cannot be told apart, is one that the spec allows, to the walks' judge too."""
+"""What becomes of a recording in which a bug shows. explained: another order of what was under way at once,
+or another moment that cannot be told apart, is one that the spec allows, to the walks' judge too."""
 
 
 @dataclass(frozen=True)

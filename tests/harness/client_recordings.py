@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harness.exactly_once import exactly_once
 from nights.brokers import USUAL
 from nights.night import JAVA, LIBRDKAFKA, JavaMember, Recorder, new_broker
 from rota.clients.history import PATIENCE
@@ -36,7 +37,10 @@ from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.kafka_jars import RELEASES
 from rota.conformance.targets.target import DEFAULTS
 
-LIBRARIES = (LIBRDKAFKA, "kafka-python", "mixed", JAVA)
+EXACTLY_ONCE = "exactly-once"
+"""librdkafka's consumers with transactional producers, which play a story of their own."""
+
+LIBRARIES = (LIBRDKAFKA, "kafka-python", "mixed", JAVA, EXACTLY_ONCE)
 """Groups that a recording is made of each."""
 
 NOT_BY_JAVA = ("topic_is_created_later",)
@@ -91,21 +95,30 @@ def played(target: str, library: str, folder: Path) -> None:
         _broker(target, folder / "broker") as (address, settings),
         Recorder(address, _recording(folder), folder / "port") as at,
     ):
-        chosen = performed_by(library, folder / "clients")
-        playing = Performances(at, chosen, AT_ONCE)
-        try:
-            failed = {str(case): str(one) for case in chosen if (one := playing.of(case).failure) is not None}
-        finally:
-            playing.close()
+        performances, failed = _performed(library, at, folder)
     told = {
         "target": target,
         "clients": library,
         "settings": dict(settings),
-        "performances": len(chosen),
+        "performances": performances,
         "failed": failed,
         "seconds": round(time.monotonic() - began),
     }
     (folder / PLAYED).write_text(json.dumps(told, indent=1), encoding="utf-8")
+
+
+def _performed(library: str, address: str, folder: Path) -> tuple[int, Mapping[str, str]]:
+    """How many performances there were, and what has failed, by name."""
+    if library == EXACTLY_ONCE:
+        exactly_once(address)
+        return 1, {}
+    chosen = performed_by(library, folder / "clients")
+    playing = Performances(address, chosen, AT_ONCE)
+    try:
+        found = {str(case): playing.of(case).failure for case in chosen}
+    finally:
+        playing.close()
+    return len(chosen), {case: str(failure) for case, failure in found.items() if failure is not None}
 
 
 def _recording(folder: Path) -> Path:

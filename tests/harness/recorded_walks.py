@@ -22,13 +22,13 @@ from rota.generate.hunt import Grounds, Trial, trial
 from rota.generate.player import Message, Played
 from rota.generate.settings import broker_config
 from rota.generate.shown import Shown, first_shown
-from rota.linearise import Restarted
+from rota.linearise import History, Restarted
 from rota.linearise.times import Span
 from rota.mutants.core import BESIDE_MEMBERS, CoreBug, place, planted
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow
 from rota.oracle.translate import spec_timer
-from rota.spec import PROFILES, BrokerConfig
+from rota.spec import PROFILES
 from rota.validate.account import Account
 from rota.validate.terms import LIMITS, Start, Terms, looks_every
 
@@ -75,17 +75,6 @@ class Recording:
     shown: Shown
     parted: str
 
-    def starts(self, config: BrokerConfig) -> tuple[Start, ...]:
-        """When the server was started and by what it ran then, as its log tells. config: the first."""
-        history, found = self.played.history, []
-        if history.started is not None:
-            found.append(Start(_of_the_clock(history.started), config))
-        for one in history.events:
-            if isinstance(one, Restarted):
-                config = one.config or config
-                found.append(Start(_of_the_clock(one.started), config))
-        return tuple(found)
-
     def judged(self, grounds: Grounds, fresh: bool) -> Account:
         """What `rota validate` says of it, which is told what whoever runs the broker knows of it: with what
         it ran and when it was started, and that neither the machine nor the network is ever late."""
@@ -96,10 +85,22 @@ class Recording:
             replace(LIMITS, forgives=0.0),
             fresh=fresh,
             durable=fresh,
-            starts=self.starts(config),
+            starts=starts_of(self.played.history),
             looks_every=looks_every(grounds.settings),
         )
         return judged(frames_of(self.played), terms)
+
+
+def starts_of(history: History) -> tuple[Start, ...]:
+    """When the server was started and by what it ran then, as its log tells."""
+    config, found = history.config, []
+    if history.started is not None:
+        found.append(Start(_of_the_clock(history.started), config))
+    for one in history.events:
+        if isinstance(one, Restarted):
+            config = one.config or config
+            found.append(Start(_of_the_clock(one.started), config))
+    return tuple(found)
 
 
 def _of_the_clock(span: Span) -> Span:

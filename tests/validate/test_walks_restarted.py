@@ -10,16 +10,15 @@ import pytest
 
 from harness.judged_frames import judged
 from harness.recorded_frames import frames_of
-from harness.recorded_walks import recordings
+from harness.recorded_walks import recordings, starts_of
 from harness.walk_hunt import grounds
 from rota.generate.hunt import trial
 from rota.generate.settings import broker_config
 from rota.history import Kind
-from rota.linearise import Restarted
 from rota.mutants.core import core_bugs
 from rota.spec import PROFILES
 from rota.validate.settings import JUDGED_BY
-from rota.validate.terms import Terms, looks_every
+from rota.validate.terms import LIMITS, Terms, looks_every
 
 MOST_UNDECIDED = 0.01
 """The part of events that may be undecided."""
@@ -41,9 +40,13 @@ def _sound_and_restarted(ground, walks):
     config = broker_config(ground.settings)
     for number in range(walks):
         played = trial(ground.plan(number), ground.settings, ground.profile).played
-        restarts = [one for one in played.history.events if isinstance(one, Restarted)]
-        if restarts and all(one.config in (None, config) for one in restarts):
+        if played.history.restarts and as_before(played.history, config):
             yield number, frames_of(played)
+
+
+def as_before(history, config):
+    """Whether every restart has left the settings as they were."""
+    return {start.config for start in starts_of(history)} == {config}
 
 
 def hold(ground, walks, least):
@@ -74,6 +77,33 @@ def test_restarts_explain_what_nothing_else_does():
     assert "violated" in verdicts
 
 
+def told_as_violations(ground, walks):
+    """Those of some walks of a sound server, and their violations, by whoever knows when it was started and with
+    what, and forgives nothing."""
+    found = {}
+    for number in walks:
+        played = trial(ground.plan(number), ground.settings, ground.profile).played
+        limits = replace(LIMITS, forgives=0.0)
+        terms = replace(terms_of(ground), limits=limits, starts=starts_of(played.history))
+        if (account := judged(frames_of(played), terms)).found:
+            found[number] = account.violations
+    return found
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+@pytest.mark.parametrize("profile", ["rota", "kafka-4.x"])
+def test_sound_walks_are_no_violation_to_who_knows_when_their_broker_was_started(profile, transactional):
+    """Of all but one it was started anew meanwhile, with other settings too."""
+    assert told_as_violations(grounds(1, profile, transactional), (0, 3, 6, 10)) == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("transactional", [False, True])
+@pytest.mark.parametrize("profile", ["kafka-4.x", "rota"])
+def test_sound_walks_are_no_violation_to_who_knows_that_in_many(profile, transactional):
+    assert told_as_violations(grounds(1, profile, transactional), range(100)) == {}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("profile", ["kafka-4.x", "kafka-3.x", "kafka-2.1", "rota"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -86,7 +116,9 @@ def test_what_a_log_did_not_lose_is_a_violation_only_if_nothing_is_lost(caplog):
     ground, config = grounds(1, "kafka-4.x"), broker_config(grounds(1, "kafka-4.x").settings)
     caplog.set_level(logging.CRITICAL)
     found = recordings(core_bugs()["empty-group-unrecorded"], ground, walks=40)
-    shown = next(one for one in found if one.set_as_before(config))
+    shown = next(
+        one for one in found if {start.config for start in starts_of(one.played.history)} == {config}
+    )
     frames = frames_of(shown.played)
     assert judged(frames, terms_of(ground)).verdict == "violated"
     assert judged(frames, terms_of(ground, durable=False)).verdict == "undecided"

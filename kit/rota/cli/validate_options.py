@@ -8,11 +8,25 @@ from pathlib import Path
 import click
 
 from rota.cli import completing
+from rota.cli.conform_target import setting
 from rota.cli.errors import UsageError, nearly
 from rota.cli.options import PROFILE
 from rota.cli.source_options import OF_SOURCES, SourceOptions
+from rota.conformance.targets.target import DEFAULTS
+from rota.generate.settings import broker_config
+from rota.linearise.times import Span
 from rota.reading import ReadOptions
 from rota.spec import PROFILES
+from rota.validate.settings import JUDGED_BY
+from rota.validate.terms import Start
+
+TOLD_TO = 0.1
+"""Seconds within which a start was that is told with a fraction of a second; else it is one."""
+
+
+def broker_setting(text: str) -> tuple[str, int]:
+    """A setting of the broker as it is given. Errors: UsageError."""
+    return setting(text, {**DEFAULTS, **JUDGED_BY})
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,7 @@ class ValidateOptions(SourceOptions):
     fresh: bool = False
     durable: bool = False
     settings: tuple[str, ...] = ()
+    started: tuple[str, ...] = ()
     forgive: float = 2.0
 
     def times(self) -> tuple[float | None, float | None]:
@@ -40,12 +55,30 @@ class ValidateOptions(SourceOptions):
         """How sources are read. Errors: UsageError."""
         return replace(super().reading(), unordered=self.unordered)
 
+    def starts(self) -> tuple[Start, ...]:
+        """When the broker was started, and by what it runs from then on. Errors: UsageError."""
+        given = [text.split(",") for text in self.started]
+        found = sorted(
+            (self.moments({"--started": at})[0] or 0.0, TOLD_TO if "." in at else 1.0, settings)
+            for at, *settings in given
+        )
+        known, starts = dict(map(broker_setting, self.settings)), []
+        for at, within, settings in found:
+            known |= dict(map(broker_setting, settings))
+            starts.append(Start(Span(at, at + within), broker_config(known)))
+        return tuple(starts)
+
     def checked(self) -> None:
-        """Errors: UsageError for a profile that there is not, and --durable without --fresh."""
+        """Errors: UsageError for a profile that there is not, and for options that want others."""
         if self.durable and not self.fresh:
             raise UsageError(
                 "--durable asks what a coordinator that is started anew has of its groups, which is known "
                 "only of groups that are seen from their beginning; add --fresh if these are"
+            )
+        if self.started and not self.durable:
+            raise UsageError(
+                "--started tells when the broker was started, and what it has of its groups then is known "
+                "only with --fresh --durable; add both if its log loses nothing"
             )
         if self.profile not in PROFILES:
             there = ", ".join(PROFILES)
@@ -71,6 +104,8 @@ OPTIONS = (
                  help="With --fresh: a broker that restarts has all that it stored, and is set as before."),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
                  help="What the broker runs with, if not Kafka's default; repeatable."),
+    click.option("--started", multiple=True, metavar="TIME[,KEY=VALUE...]",
+                 help="With --durable: the broker was started then, and runs with this since; name all starts."),
     click.option("--forgive", type=click.FloatRange(min=0.0), default=2.0, metavar="SECONDS",
                  help="By which a coordinator may be late without a violation."),
 )  # fmt: skip

@@ -10,14 +10,12 @@ from pathlib import Path
 
 import click
 
-from rota.cli.conform_target import setting
 from rota.cli.errors import NOTHING, UNDECIDED, USAGE, UsageError, say
 from rota.cli.keeping import keep, try_files
 from rota.cli.nothing_found import Met
 from rota.cli.reporting import EXIT_CODES
 from rota.cli.source_options import what_was_read
-from rota.cli.validate_options import ValidateOptions
-from rota.conformance.targets.target import DEFAULTS
+from rota.cli.validate_options import ValidateOptions, broker_setting
 from rota.explain.moments import shown_in
 from rota.generate.settings import broker_config
 from rota.reading import ReadingError, ReadOptions, Tally, read_by_cluster
@@ -69,7 +67,7 @@ class Run:
         """Read, judge, tell, write; the exit code. Errors: UsageError."""
         self.options.checked()
         try_files([path for _, path in self.reports], "name another path in --report")
-        known = dict(setting(text, {**DEFAULTS, **JUDGED_BY}) for text in self.options.settings)
+        known = dict(map(broker_setting, self.options.settings))
         since, until = self.options.times()
         terms = Terms(
             PROFILES[self.options.profile],
@@ -77,6 +75,7 @@ class Run:
             replace(LIMITS, forgives=self.options.forgive),
             fresh=self.options.fresh,
             durable=self.options.durable,
+            starts=self.options.starts(),
             reauthenticates=known.get(MAX_REAUTH, 0) > 0,
             looks_every=looks_every(known),
             since=since,

@@ -94,6 +94,7 @@ class TablesRun(Run):
             "rota's sources": digest(),
             "--profile": self.options.profile,
             "--set": sorted(self.options.settings),
+            "--started": sorted(self.options.started),
             "--forgive": self.options.forgive,
             "--fresh": terms.fresh,
             "--durable": terms.durable,
