@@ -78,8 +78,8 @@ def test_restarts_explain_what_nothing_else_does():
 
 
 def told_as_violations(ground, walks):
-    """Those of some walks of a sound server, and their violations, by whoever knows when it was started and with
-    what, and forgives nothing."""
+    """Those of some walks of a sound server, and their violations, by whoever knows when it was started and
+    with what, and forgives nothing."""
     found = {}
     for number in walks:
         played = trial(ground.plan(number), ground.settings, ground.profile).played

@@ -105,7 +105,7 @@ OPTIONS = (
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
                  help="What the broker runs with, if not Kafka's default; repeatable."),
     click.option("--started", multiple=True, metavar="TIME[,KEY=VALUE...]",
-                 help="With --durable: the broker was started then, and runs with this since; name all starts."),
+                 help="With --durable: the broker was started then, with this; name all starts."),
     click.option("--forgive", type=click.FloatRange(min=0.0), default=2.0, metavar="SECONDS",
                  help="By which a coordinator may be late without a violation."),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from rota.generate.replies import NotInTheSpec, reply_of
+from rota.generate.requests import Body
 from rota.history import Event, Kind
 from rota.record.dialogue import ended_by
 from rota.spec.admin_messages import ListGroupsRequest
@@ -21,6 +22,7 @@ from rota.validate.transactions import (
     COMMITS,
     ENDS,
     IN_ONE_STEP_SINCE,
+    UNSEEN,
     Timeouts,
     Transactions,
     Word,
@@ -42,7 +44,9 @@ class Frames:
     ) -> None:
         self.watched = Watched(group, terms, account, since)
         self._account = account
-        self._transactions = Transactions(timeouts or Timeouts())
+        self._timeouts = Timeouts() if timeouts is None else timeouts
+        self._transactions = Transactions(self._timeouts)
+        self._unfollowed = False
         self._connections: dict[str, int] = {}
         self._open: dict[str, dict[int, tuple[int, str, int]]] = {}
         self._next_connection = self._next_request = 0
@@ -106,7 +110,7 @@ class Frames:
         )
         body = values_of(event.data["fields"])
         if api == COMMITS:
-            self._transactions.commits(body, now)
+            self._commits_in_transaction(body, now)
             if version >= IN_ONE_STEP_SINCE:
                 self._commits[told.connection, told.number] = body["transactional_id"], now
         self.watched.asked(asked, body)
@@ -137,6 +141,12 @@ class Frames:
         client, version = event.client or "a producer", event.data.get("version", 0) if key else 0
         ends = Asked(number, at, -1 - number, client, word.api, version, request, 0, event.origin)
         self.watched.may_end(ends, {"transactional_id": word.transactional_id, "committed": word.committed})
+
+    def _commits_in_transaction(self, body: Body, now: float) -> None:
+        if body["transactional_id"] not in self._timeouts and not self._unfollowed:
+            self._unfollowed = True
+            self.watched.gap(None, UNSEEN)
+        self._transactions.commits(body, now)
 
     def _time_out(self, event: Event, now: float) -> None:
         """Transactions that were open for too long may have been aborted, which nobody tells."""

@@ -29,6 +29,8 @@ SHORTEST = 1.0
 """Seconds after which a transaction may have timed out whose timeout nobody told: the least that librdkafka
 takes."""
 
+UNSEEN = "a transaction's producer was not seen to begin: how its transactions end may not be in this source"
+
 MOST_PRODUCERS = 10_000
 
 
@@ -82,9 +84,12 @@ class Timeouts:
 
     def hear(self, word: Word) -> None:
         """What a producer is told."""
-        if not word.granted or word.api == ADDS:
+        if not word.granted:
             return
-        _, timeout = self._known.pop(word.transactional_id, (0.0, None))
+        began, timeout = self._known.pop(word.transactional_id, (0.0, None))
+        if word.api == ADDS:
+            self._known[word.transactional_id] = began, timeout
+            return
         self._known[word.transactional_id] = word.asked, timeout if word.api == ENDS else word.timeout
         if len(self._known) > MOST_PRODUCERS:
             self._known.popitem(last=False)
@@ -93,6 +98,9 @@ class Timeouts:
         """From when on a transaction may have timed out in which somebody commits at some time."""
         began, timeout = self._known.get(transactional_id, (at, None))
         return max(at, began + timeout) if timeout is not None else at + SHORTEST
+
+    def __contains__(self, transactional_id: str) -> bool:
+        return transactional_id in self._known
 
     def __len__(self) -> int:
         return len(self._known)
