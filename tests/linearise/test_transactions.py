@@ -7,7 +7,7 @@ import pytest
 from harness.both_judges import plain
 from harness.told import Told, committed, fetched
 from rota.linearise import Restarted, Sent, Verdict, judge
-from rota.linearise.history import EndTransaction
+from rota.linearise.history import EndTransaction, Over
 from rota.mutants.core import CoreBug, planted
 from rota.spec import Call, ErrorCode
 from rota.spec.offset_messages import (
@@ -49,6 +49,12 @@ def ends(told, committed=True, producer=1, until=0.01):
     return told
 
 
+def over(told):
+    """The producer could begin another one: the end that was asked for last is done."""
+    told.events.append(Over(told.now, told._requests - 1))
+    return told
+
+
 def seen(told, what, stable=True):
     """OffsetFetch is answered with an offset, -1 for none, or that it is unstable."""
     asked = (TopicPartitions("t", (0,)),)
@@ -81,6 +87,14 @@ STORIES = {
     ),
     "or it may": (lambda: seen(ends(begun(), until=2.0).after(0.5), 7), PASSES),
     "nobody knows when": (lambda: seen(ends(begun(), until=None).after(9.0), UNSTABLE), PASSES),
+    "until it is told to be over": (
+        lambda: seen(over(ends(begun(), until=None).after(9.0)).after(0.5), UNSTABLE),
+        FAILS,
+    ),
+    "which may have been at any time": (
+        lambda: seen(seen(over(seen(ends(begun(), until=None), UNSTABLE).after(9.0)), 7).after(0.5), 7),
+        PASSES,
+    ),
     "it is gone when it is aborted": (lambda: seen(ends(begun(), False).after(0.5), -1), PASSES),
     "and does not count then": (lambda: seen(ends(begun(), False).after(0.5), 7), FAILS),
     "one ends and not the other": (lambda: seen(ends(commits(begun(), 2)).after(0.5), UNSTABLE), PASSES),
@@ -110,6 +124,7 @@ def test_what_is_pending(name):
 
 PLANTED = (
     ("an end has no last moment", "rota.linearise.run:Run._begun", "return sent.until", "return 9e9"),
+    ("what is over is not", "rota.linearise.run:Run._over", "number not in one.pending", "True"),
     ("an end is always committed", "rota.linearise.steps:Steps._transaction_ends", "end.committed", "True"),
     ("one end is of all", "rota.linearise.steps:Steps._transaction_ends", "end.producer_id", "1"),
     (
@@ -131,6 +146,12 @@ PLANTED = (
 def test_a_mistake_is_found(name, function, old, new):
     with plain(), planted(CoreBug("", name, name, function, old, new)):
         assert any(verdict(one) is not wanted for one, (_, wanted) in STORIES.items())
+
+
+def test_a_mistake_of_the_judge_that_learns_is_found():
+    known = "number not in one[4].value"
+    with planted(CoreBug("", "over", "", "rota.linearise.quick:QuickRun._over", known, "True")):
+        assert verdict("until it is told to be over") is not FAILS
 
 
 def test_a_commit_of_somebody_else_goes_on_beside_it():

@@ -5,7 +5,7 @@ What it cannot see:
   the time in which it may have been armed, and two such that depend on each other;
 - which of several orders happened, as long as one is allowed;
 - records that the log has failed to store, coordinators that move;
-- when a transaction ends, but for what is told of it (`EndTransaction`), which recordings do not;
+- when a transaction ends, but for what is told of it (`EndTransaction`, and `Over`);
 - when offsets and groups expire, where nobody knows how often is looked for them: where they may have, what
   can only be so is undecided (`History.looks`);
 - the order of members and topics in lists, texts of errors, client ids and hosts;

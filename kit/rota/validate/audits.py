@@ -37,7 +37,7 @@ NEVER: Mapping[str, tuple[str, ...]] = {
     "frames": (
         "what the log stores, and whether a record was refused",
         "members whose requests do not pass the recorder",
-        "commits of transactions, and how transactions end",
+        "ends of transactions that no producer in it asks for",
         "what happened before the group's state was told",
         "offsets that were committed before",
     ),
