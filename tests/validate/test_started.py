@@ -36,7 +36,7 @@ def started(*moments, **more):
 
 @pytest.mark.parametrize(("moments", "verdict"), [((-9.0,), "holds"), ((-9.0, 1.0), "violated")])
 def test_a_group_is_held_to_what_its_coordinator_had_stored(moments, verdict):
-    """Of a scene in which nothing was restarted: members whose handshake was not over are gone by a restart."""
+    """Of a scene in which nothing was restarted: whoever was not stored yet is gone by a restart."""
     events = recorded(scenes.sessions, "kafka-4.x")
     first = next(one.at for one in events if one.data.get("api") == "SyncGroup") - BEGAN
     account = judged(events, started(*(at if at < 0 else first for at in moments)))
