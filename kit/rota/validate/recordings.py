@@ -22,6 +22,7 @@ from rota.validate.transactions import (
     COMMITS,
     ENDS,
     IN_ONE_STEP_SINCE,
+    UNHEARD,
     UNSEEN,
     Timeouts,
     Transactions,
@@ -118,6 +119,10 @@ class Frames:
     def _transacted(self, told: Told, event: Event, now: float) -> None:
         """What a producer asks for, or is told, may end a transaction in which the group has offsets."""
         word, key = word_of(told.cause), (told.connection, told.number)
+        if word.api == UNHEARD:
+            if self._transactions.uses(word.transactional_id):
+                self.watched.gap(None, UNHEARD)
+            return
         if word.error is None:
             if word.api != ADDS:
                 self._may_end(word, event, now, key)

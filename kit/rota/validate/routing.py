@@ -14,7 +14,7 @@ from rota.spec.messages import Request
 from rota.validate.account import Account
 from rota.validate.frames import OF_GROUPS, pieces_of, values_of
 from rota.validate.terms import Terms
-from rota.validate.transactions import OF_TRANSACTIONS, Word, asked_word
+from rota.validate.transactions import OF_TRANSACTIONS, Word, asked_word, unheard
 
 FRAMES = "frames"
 
@@ -81,13 +81,15 @@ class Told:
 @dataclass
 class _Connection:
     """groups: asked about on it; waiting: correlation → number, groups, and why it is not judged; lists: when
-    lists were asked for, by correlation; words: what producers asked, by correlation."""
+    lists were asked for, by correlation; words: what producers asked, by correlation;
+    producers: who have asked on it."""
 
     next: int = 0
     groups: dict[str, None] = field(default_factory=dict)
     waiting: OrderedDict[int, tuple[int, tuple[str, ...], str]] = field(default_factory=OrderedDict)
     lists: dict[int, float] = field(default_factory=dict)
     words: dict[int, Word] = field(default_factory=dict)
+    producers: dict[str, None] = field(default_factory=dict)
 
     def forget(self, correlation: int) -> None:
         """A request that is waited for no more."""
@@ -123,7 +125,7 @@ class Router:
     def size(self) -> int:
         """How many things are kept."""
         return sum(
-            1 + len(one.waiting) + len(one.groups) + len(one.lists) + len(one.words)
+            1 + len(one.waiting) + len(one.groups) + len(one.lists) + len(one.words) + len(one.producers)
             for one in self._connections.values()
         )
 
@@ -144,8 +146,9 @@ class Router:
             connection.forget(connection.waiting.popitem(last=False)[0])
         if what:
             self._account.leave(what, FRAMES, 1)
-        if api in OF_TRANSACTIONS:
-            word = connection.words[correlation] = asked_word(api, event.data["fields"], now)
+        if api in OF_TRANSACTIONS and (word := asked_word(api, event.data["fields"], now)).transactional_id:
+            connection.words[correlation] = word
+            connection.producers[word.transactional_id] = None
             return [_transacted(word, event, number)]
         return [
             Told(Part.ASKED, group, int(place == 0), connection_of(event), number, request)
@@ -202,10 +205,9 @@ class Router:
         if "connection" not in event.data:
             return [Told(Part.LOST, "", cause=cause)]
         name = connection_of(event)
-        known = self._connections.get(name)
-        return (
-            [Told(Part.LOST, group, connection=name, cause=cause) for group in known.groups] if known else []
-        )
+        known = self._connections.get(name, _Connection())
+        groups = [Told(Part.LOST, group, connection=name, cause=cause) for group in known.groups]
+        return groups + [_transacted(unheard(producer), event, 0) for producer in known.producers]
 
 
 def _not_judged(api: str) -> str:

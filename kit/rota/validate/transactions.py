@@ -22,6 +22,9 @@ OF_TRANSACTIONS = (BEGINS, ADDS, ENDS)
 
 COMMITS = "TxnOffsetCommit"
 
+UNHEARD = "what a producer said is not in the source"
+"""In the place of an API: frames of a producer's connection are missing or cannot be read."""
+
 IN_ONE_STEP_SINCE = 5
 """The first version of TxnOffsetCommit that adds the group to a transaction itself (KIP-890)."""
 
@@ -74,6 +77,11 @@ def asked_word(api: str, body: Body, now: float) -> Word:
         now,
         None if timeout is None else timeout / 1000,
     )
+
+
+def unheard(transactional_id: str) -> Word:
+    """That something a producer has said is missing."""
+    return Word(UNHEARD, transactional_id, -1, False, 0.0, None)
 
 
 class Timeouts:
@@ -166,6 +174,11 @@ class Transactions:
     def answered(self, key: tuple[str, int]) -> int | None:
         """The number of what was asked for, if that was of this group."""
         return self._open.pop(key, None)
+
+    def uses(self, transactional_id: str) -> bool:
+        """Whether somebody has committed in a transaction of this producer that may be open."""
+        one = self._producers.get(transactional_id)
+        return one is not None and one.used
 
     def ended(self, word: Word) -> None:
         """A transaction ends as it was said: what is committed from now on is in another one."""
