@@ -22,6 +22,7 @@ from rota.generate.hunt import Grounds, Trial, trial
 from rota.generate.player import Message, Played
 from rota.generate.settings import broker_config
 from rota.generate.shown import Shown, first_shown
+from rota.generate.virtual import LATE
 from rota.linearise import History, Restarted
 from rota.linearise.times import Span
 from rota.mutants.core import BESIDE_MEMBERS, CoreBug, place, planted
@@ -76,19 +77,24 @@ class Recording:
     parted: str
 
     def judged(self, grounds: Grounds, fresh: bool) -> Account:
-        """What `rota validate` says of it, which is told what whoever runs the broker knows of it: with what
-        it ran and when it was started, and that neither the machine nor the network is ever late."""
-        config = broker_config(grounds.settings)
-        terms = Terms(
-            PROFILES[grounds.profile],
-            config,
-            replace(LIMITS, forgives=0.0),
-            fresh=fresh,
-            durable=fresh,
-            starts=starts_of(self.played.history),
-            looks_every=looks_every(grounds.settings),
-        )
-        return judged(frames_of(self.played), terms)
+        """What `rota validate` says of it, which is told what whoever runs the broker knows of it."""
+        return judged(frames_of(self.played), terms_of(grounds, self.played.history, fresh))
+
+
+def terms_of(grounds: Grounds, history: History, fresh: bool = True) -> Terms:
+    """By what whoever runs the broker has a recording judged: with what it ran, when it was started, and that
+    nothing is later there than timers in virtual time are."""
+    config = broker_config(grounds.settings)
+    return Terms(
+        PROFILES[grounds.profile],
+        config,
+        replace(LIMITS, forgives=0.0, grace=0.0, grain=LATE),
+        lateness=LATE,
+        fresh=fresh,
+        durable=fresh,
+        starts=starts_of(history),
+        looks_every=looks_every(grounds.settings),
+    )
 
 
 def starts_of(history: History) -> tuple[Start, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from harness import scenes
+from harness import recorded_walks, scenes
 from harness.judged_frames import judged, terms_of
 from harness.recorded_frames import BEGAN, frames_of, recorded
 from harness.recorded_walks import shown_in, starts_of
@@ -22,7 +22,7 @@ from rota.history import line_of
 from rota.linearise.times import Span
 from rota.mutants.core import core_bugs
 from rota.spec import KAFKA_4
-from rota.validate.terms import Start, Terms
+from rota.validate.terms import LIMITS, Start, Terms
 
 EVERY = 2.0
 
@@ -72,6 +72,29 @@ def test_starts_are_read_with_what_was_set_by_then():
     assert [one.config.group_max_size for one in (first, second, third)] == [9, 3, 3]
     assert second.at.earliest - first.at.earliest == 14 * 60 + 7.5
     assert [one.at.latest - one.at.earliest for one in (first, second)] == pytest.approx([1.0, TOLD_TO])
+
+
+def test_a_timer_that_is_armed_wrongly_shows_where_the_machine_is_known_to_be_quiet():
+    """What is planted: a join phase goes on after its end. A newcomer comes 0.1 s before that."""
+    ground = grounds(1, "kafka-4.x")
+    recording = shown_in(core_bugs()["phase-without-end"], ground, 14)
+    frames, quiet = frames_of(recording.played), recorded_walks.terms_of(ground, recording.played.history)
+    usual = Terms()
+    strict = replace(usual.limits, forgives=0.0)
+    assert judged(frames, replace(quiet, limits=strict, lateness=usual.lateness)).verdict == "holds"
+    assert judged(frames, quiet).verdict == "violated"
+
+
+@pytest.mark.parametrize(
+    ("late", "grace", "lateness", "grain"), [(0.15, 0.1, 0.05, 0.05), (0.02, 0, 0.02, 0.02), (0, 0, 0, 0)]
+)
+def test_what_is_late_at_any_time_is_the_recorders_first(late, grace, lateness, grain):
+    options = ValidateOptions(late=late, forgive=1.0)
+    limits = options.limits()
+    assert (limits.grace, options.lateness, limits.grain) == pytest.approx((grace, lateness, grain))
+    assert limits.forgives == 1.0
+    assert ValidateOptions().limits() == LIMITS
+    assert ValidateOptions().lateness == Terms().lateness
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import pytest
 
+from harness import recorded_walks
 from harness.judged_frames import judged
 from harness.recorded_frames import frames_of
 from harness.recorded_walks import recordings, starts_of
@@ -18,7 +19,7 @@ from rota.history import Kind
 from rota.mutants.core import core_bugs
 from rota.spec import PROFILES
 from rota.validate.settings import JUDGED_BY
-from rota.validate.terms import LIMITS, Terms, looks_every
+from rota.validate.terms import Terms, looks_every
 
 MOST_UNDECIDED = 0.01
 """The part of events that may be undecided."""
@@ -79,13 +80,11 @@ def test_restarts_explain_what_nothing_else_does():
 
 def told_as_violations(ground, walks):
     """Those of some walks of a sound server, and their violations, by whoever knows when it was started and
-    with what, and forgives nothing."""
+    with what, and that nothing was late."""
     found = {}
     for number in walks:
         played = trial(ground.plan(number), ground.settings, ground.profile).played
-        limits = replace(LIMITS, forgives=0.0)
-        terms = replace(terms_of(ground), limits=limits, starts=starts_of(played.history))
-        if (account := judged(frames_of(played), terms)).found:
+        if (account := judged(frames_of(played), recorded_walks.terms_of(ground, played.history))).found:
             found[number] = account.violations
     return found
 

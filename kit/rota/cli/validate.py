@@ -22,7 +22,7 @@ SECTIONS = {
         "--command-config",
     ),
     "What to judge": ("--group", "--since", "--until", "--unordered", "--fresh", "--durable"),
-    "By what": ("--profile", "--set", "--started", "--forgive"),
+    "By what": ("--profile", "--set", "--started", "--forgive", "--late"),
     "Tables of many groups": ("--engine", "--out", "--master", "--memory", "--buckets"),
     "What to report": ("--report", "--json", "--quiet"),
 }

@@ -14,11 +14,14 @@ from rota.cli.options import PROFILE
 from rota.cli.source_options import OF_SOURCES, SourceOptions
 from rota.conformance.targets.target import DEFAULTS
 from rota.generate.settings import broker_config
+from rota.linearise import Limits
 from rota.linearise.times import Span
 from rota.reading import ReadOptions
 from rota.spec import PROFILES
 from rota.validate.settings import JUDGED_BY
-from rota.validate.terms import Start
+from rota.validate.terms import FORGIVEN, LIMITS, Start, Terms
+
+LATE = Terms.lateness + LIMITS.grace
 
 TOLD_TO = 0.1
 """Seconds within which a start was that is told with a fraction of a second; else it is one."""
@@ -42,7 +45,22 @@ class ValidateOptions(SourceOptions):
     durable: bool = False
     settings: tuple[str, ...] = ()
     started: tuple[str, ...] = ()
-    forgive: float = 2.0
+    forgive: float = FORGIVEN
+    late: float = LATE
+
+    def limits(self) -> Limits:
+        """What the judge forgives, and what it cannot tell apart beside the recorder's lateness."""
+        return replace(
+            LIMITS,
+            forgives=self.forgive,
+            grace=round(self.late - self.lateness, 3),
+            grain=min(LIMITS.grain, self.late),
+        )
+
+    @property
+    def lateness(self) -> float:
+        """Seconds of `late` that are the recorder's."""
+        return min(self.late, Terms.lateness)
 
     def times(self) -> tuple[float | None, float | None]:
         """From when on and until when is judged. Errors: UsageError."""
@@ -106,8 +124,10 @@ OPTIONS = (
                  help="What the broker runs with, if not Kafka's default; repeatable."),
     click.option("--started", multiple=True, metavar="TIME[,KEY=VALUE...]",
                  help="With --durable: the broker was started then, with this; name all starts."),
-    click.option("--forgive", type=click.FloatRange(min=0.0), default=2.0, metavar="SECONDS",
+    click.option("--forgive", type=click.FloatRange(min=0.0), default=FORGIVEN, metavar="SECONDS",
                  help="By which a coordinator may be late without a violation."),
+    click.option("--late", type=click.FloatRange(min=0.0), default=LATE, metavar="SECONDS",
+                 help="By which recorder and broker are late at any time: within it all is at once."),
 )  # fmt: skip
 """The options of `ValidateOptions`."""
 

@@ -28,7 +28,7 @@ from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account
 from rota.validate.settings import JUDGED_BY, MAX_REAUTH
-from rota.validate.terms import LIMITS, Terms, looks_every
+from rota.validate.terms import Terms, looks_every
 from rota.validate.validation import Clusters
 
 SCHEMA = 1
@@ -72,7 +72,8 @@ class Run:
         terms = Terms(
             PROFILES[self.options.profile],
             broker_config(known),
-            replace(LIMITS, forgives=self.options.forgive),
+            self.options.limits(),
+            lateness=self.options.lateness,
             fresh=self.options.fresh,
             durable=self.options.durable,
             starts=self.options.starts(),
@@ -161,6 +162,7 @@ class Run:
             "profile": self.options.profile,
             "fresh": self.options.fresh,
             "forgive": self.options.forgive,
+            "late": self.options.late,
         }
         return {
             "schema": SCHEMA,

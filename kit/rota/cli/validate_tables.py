@@ -96,6 +96,7 @@ class TablesRun(Run):
             "--set": sorted(self.options.settings),
             "--started": sorted(self.options.started),
             "--forgive": self.options.forgive,
+            "--late": self.options.late,
             "--fresh": terms.fresh,
             "--durable": terms.durable,
             "--group": terms.group,
