@@ -88,7 +88,7 @@ def terms_of(grounds: Grounds, history: History, fresh: bool = True) -> Terms:
     return Terms(
         PROFILES[grounds.profile],
         config,
-        replace(LIMITS, forgives=0.0, grace=0.0, grain=LATE),
+        replace(LIMITS, forgives=0.0, grace=0.0, grain=LATE, prompt=True),
         lateness=LATE,
         fresh=fresh,
         durable=fresh,

@@ -50,12 +50,8 @@ class ValidateOptions(SourceOptions):
 
     def limits(self) -> Limits:
         """What the judge forgives, and what it cannot tell apart beside the recorder's lateness."""
-        return replace(
-            LIMITS,
-            forgives=self.forgive,
-            grace=round(self.late - self.lateness, 3),
-            grain=min(LIMITS.grain, self.late),
-        )
+        grace, grain = round(self.late - self.lateness, 3), min(LIMITS.grain, self.late)
+        return replace(LIMITS, forgives=self.forgive, grace=grace, grain=grain, prompt=not self.forgive)
 
     @property
     def lateness(self) -> float:

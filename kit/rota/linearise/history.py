@@ -7,6 +7,7 @@ Where an id was handed out the answer alone says which: calls of a history carry
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from rota.kernel import frozen
@@ -112,6 +113,14 @@ class Over:
 
 
 Event = Sent | Answered | Broken | Quiet | Restarted | Over
+
+
+def refuse(event: Answered, sent: Container[int], lost: Container[int]) -> None:
+    """Errors: HistoryError for an answer that cannot be. sent, lost: numbers of requests."""
+    if event.number not in sent:
+        raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
+    if event.number in lost:
+        raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
 
 
 @dataclass(frozen=True)

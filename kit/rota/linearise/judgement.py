@@ -36,7 +36,8 @@ class Limits:
     oldest requests first) before it is undecided: one that explains what was seen is enough, and only where
     none of the fewer does nobody can say. kept: how many events are kept to be judged again with more
     patience; what lies further back is forgotten. forgives: seconds by which a coordinator may be late
-    without a violation; `Judge.late` has what was.
+    without a violation; `Judge.late` has what was. prompt: whether each answer is held to the moment at which
+    it comes, and not only what is still missing when all is quiet.
     """
 
     requests: int = 6
@@ -48,6 +49,7 @@ class Limits:
     narrow: bool = False
     kept: int = 5_000
     forgives: float = 0.0
+    prompt: bool = False
 
 
 @dataclass(frozen=True)

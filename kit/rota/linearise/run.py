@@ -16,7 +16,7 @@ from rota.kernel import replace
 from rota.linearise.answers import agreements
 from rota.linearise.coming import with_what_will_come
 from rota.linearise.consumer.steps import ConsumerSteps
-from rota.linearise.history import Answered, Broken, Event, HistoryError, Over, Quiet, Restarted, Sent
+from rota.linearise.history import Answered, Broken, Event, HistoryError, Over, Quiet, Restarted, Sent, refuse
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
@@ -145,15 +145,15 @@ class Run:
         if isinstance(event, Broken):
             self._break(event)
             return True
-        if isinstance(event, Answered) and event.number not in self.sent:
-            raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
-        if isinstance(event, Answered) and event.number in self._steps.lost:
-            raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
+        if isinstance(event, Answered):
+            refuse(event, self.sent, self._steps.lost)
         if isinstance(event, Restarted):
             self._restart(event)
             return bool(self.states)
         self._close(event.at)
         self.before_last = self.states
+        if isinstance(event, Answered) and self._limits.prompt:
+            self.states = self.quiet(Quiet(event.at))
         if isinstance(event, Over):
             self._over(event.number)
         else:
