@@ -85,6 +85,16 @@ def test_a_timer_that_is_armed_wrongly_shows_where_the_machine_is_known_to_be_qu
     assert judged(frames, quiet).verdict == "violated"
 
 
+@pytest.mark.parametrize(("prompt", "verdict"), [(True, "violated"), (False, "holds")])
+def test_an_answer_that_comes_late_shows_though_it_was_not_quiet_before(prompt, verdict):
+    """What is planted: a restart in the first join phase makes that a second longer. Others ask meanwhile."""
+    ground = grounds(1, "kafka-4.x")
+    recording = shown_in(core_bugs()["restart-extends-the-delay"], ground, 30)
+    terms = recorded_walks.terms_of(ground, recording.played.history)
+    terms = replace(terms, limits=replace(terms.limits, prompt=prompt))
+    assert judged(frames_of(recording.played), terms).verdict == verdict
+
+
 @pytest.mark.parametrize(
     ("late", "grace", "lateness", "grain"), [(0.15, 0.1, 0.05, 0.05), (0.02, 0, 0.02, 0.02), (0, 0, 0, 0)]
 )
@@ -92,7 +102,8 @@ def test_what_is_late_at_any_time_is_the_recorders_first(late, grace, lateness, 
     options = ValidateOptions(late=late, forgive=1.0)
     limits = options.limits()
     assert (limits.grace, options.lateness, limits.grain) == pytest.approx((grace, lateness, grain))
-    assert limits.forgives == 1.0
+    assert (limits.forgives, limits.prompt) == (1.0, False)
+    assert ValidateOptions(forgive=0.0).limits().prompt
     assert ValidateOptions().limits() == LIMITS
     assert ValidateOptions().lateness == Terms().lateness
 
