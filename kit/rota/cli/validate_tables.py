@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXTRA = next(one for one in EXTRAS if one.name == SPARK)
 
-SUMMARY = "summary.json", "summary.txt"
+SUMMARY = "summary.json", "summary.txt", "summary.svg"
 
 
 @dataclass
@@ -79,10 +79,11 @@ class TablesRun(Run):
         yield f"tables: {self.out}"
 
     def _conclude(self, clusters: Judged, account: Account) -> int:
+        from rota.histories.plots import picture
         from rota.histories.summary import as_json, text
 
         assert self._found is not None, "it was judged"
-        told = json.dumps(as_json(self._found), indent=2) + "\n", text(self._found)
+        told = json.dumps(as_json(self._found), indent=2) + "\n", text(self._found), picture(self._found)
         write_files(zip((self.out / name for name in SUMMARY), told, strict=True))
         return super()._conclude(clusters, account)
 

@@ -28,9 +28,11 @@ class Explaining:
         if self._explainer is not None:
             self._explainer.take(event)
 
-    def rows(self) -> Iterable[Row]:
-        """A row for each incident, by time, when all events were taken."""
+    def rows(self, ends: float) -> Iterable[Row]:
+        """A row for each incident, by time, when all events were taken. ends: when all sources end."""
         if self._explainer is not None:
+            accounts = self._explainer.accounts
+            accounts.now = accounts.now and max(accounts.now, ends)
             self._explainer.done()
         return [self._row(one) for one in sorted(self._found, key=lambda one: one.incident.began or 0.0)]
 

@@ -180,7 +180,7 @@ class _History:
         waits = self._history.end(self._ends)
         account, key = self._account, (self._cluster, self._group)
         assert account.events == self._events, f"of {self._events} events of {key} {account.events} are told"
-        found.rows["incidents"] += self._explaining.rows()
+        found.rows["incidents"] += self._explaining.rows(self._ends)
         if self._group and not account.standings:
             return False
         rows = found.rows
