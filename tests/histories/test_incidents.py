@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, own_nights, scattered, told
+from rota.cli.main import main
 from rota.explain.as_json import incident_as_json
 from rota.explain.worst import Explainer, Wanted
 from rota.histories.plots import picture, plots
@@ -123,3 +126,32 @@ def test_the_picture_has_a_bar_for_everything(tmp_path):
     assert picture(found) == picture(found)
     widths = [float(one.get("width")) for one in drawn.iter("{http://www.w3.org/2000/svg}rect")]
     assert max(widths[1:]) <= widths[0] / 2
+
+
+def told_by(*arguments):
+    found = CliRunner().invoke(main, ["explain", *map(str, arguments), "--time-zone", "UTC"])
+    return found.exit_code, found.stdout
+
+
+def test_explain_tells_the_costliest_of_its_tables(tmp_path):
+    lake(tmp_path)
+    code, said = told_by(tmp_path / "logs", "--out", tmp_path / "out")
+    assert code == 0
+    assert said.splitlines()[-1] == "explained: 3 rebalances of 2 groups, 48.4 s without an assignment"
+    assert said.startswith("Lost client: the broker heard nothing of packer-1")
+    assert re.search(r"^orders +2 +2 +43.2 +Lost client", said, re.MULTILINE)
+    code, alone = told_by(tmp_path / "logs")
+    assert (code, alone.splitlines()[-1]) == (0, said.splitlines()[-1])
+    whose = "--group", "billing", "--out", tmp_path / "billing"
+    code, said = told_by(tmp_path / "logs", *whose, "--json")
+    found = json.loads(said)
+    assert (code, found["groups"], found["rebalances"], found["seconds"]) == (0, 1, 1, 5.2)
+    code, said = told_by(tmp_path / "logs", "--out", tmp_path / "out", "--most", 1)
+    assert "not told: 2 incidents that cost less" in said
+
+
+@pytest.mark.parametrize("more", [["--follow"], ["--report", "html=x.html"], ["--engine", "spark"]])
+def test_what_does_not_go_with_tables_is_refused(tmp_path, more):
+    out = [] if "spark" in more else ["--out", tmp_path / "out"]
+    code, _ = told_by(lake(tmp_path) / "logs", *more, *out)
+    assert code == 2

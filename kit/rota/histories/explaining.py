@@ -41,7 +41,9 @@ class Explaining:
         return (
             *self._key,
             *(micros(told[name]) for name in ("began", "ended")),
-            *(told[name] for name in ("open", "seconds", "rebalances", "cause", "title", "sentence")),
+            *(told[name] for name in ("open", "seconds", "rebalances", "cause", "title")),
+            one.cause.routine,
+            told["sentence"],
             told["members"],
             told["rule"] or "",
             [f"{change['setting']}: {change['words']}" for change in told["change"]],

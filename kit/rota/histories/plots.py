@@ -68,8 +68,11 @@ def picture(found: Results) -> str:
     paper = element("rect", class_="paper", width=WIDTH, height=top)
     titles = "; ".join(one.title for one in made)
     inner = joined([element("title", titles), element("style", STYLE), paper, *drawn])
-    size = {"width": WIDTH, "height": top, "viewBox": f"0 0 {WIDTH} {top}"}
-    return f"{element('svg', inner, xmlns='http://www.w3.org/2000/svg', role='img', **size)}\n"
+    box = f"0 0 {WIDTH} {top}"
+    drawing = element(
+        "svg", inner, xmlns="http://www.w3.org/2000/svg", role="img", width=WIDTH, height=top, viewBox=box
+    )
+    return f"{drawing}\n"
 
 
 def _drawn(plot: Plot, top: int) -> Iterator[Markup]:

@@ -87,6 +87,7 @@ INCIDENTS: Final = pa.schema(
         ("rebalances", pa.int64()),
         ("cause", pa.string()),
         ("title", pa.string()),
+        ("routine", pa.bool_()),
         ("sentence", pa.string()),
         ("members", _TEXTS),
         ("rule", pa.string()),
@@ -97,7 +98,7 @@ INCIDENTS: Final = pa.schema(
     ]
 )
 """Rebalances that belong together, as `rota explain` tells of them; seconds: without an assignment, null
-where that is not visible; accounts: of each rebalance, in words."""
+where that is not visible; routine: nobody is worse off; accounts: of each rebalance, in words."""
 
 RESULTS: Final[Mapping[str, pa.Schema]] = {
     "verdicts": VERDICTS,
