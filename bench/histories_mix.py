@@ -1,10 +1,11 @@
 """Of what recordings of many groups consist, and what of it is found: `python -m bench.histories_mix MADE`.
 
 MADE is what `rota simulate --histories` wrote. All groups are judged in this process, which forgets nothing
-of what it learns: so the pairs of a state and an input that were asked of the spec are those that are distinct
-under the names of histories. Told are requests and how many of them are no heartbeats, groups that were in
-more than one generation, these pairs, verdicts, and how many of the bugs that show in the answers are found.
-A group whose bug shows and that is not violated is named, and so is a violated one that has none: exit 1.
+of what it learns: so the pairs of a state and an input that were asked of the spec are those that are
+distinct under the names of histories. Told are requests and how many of them are no heartbeats, groups that
+were in more than one generation, these pairs, verdicts, and how many of the bugs that show in the answers are
+found. A group whose bug shows and that is not violated is named, and so is a violated one that has none:
+exit 1.
 """
 
 from __future__ import annotations
@@ -75,15 +76,13 @@ def main(made: Path) -> int:
     found, shown = mix_of(made / RECORDINGS), planted(made / TRUTH)
     violated = {group for group, verdict in found.verdicts.items() if verdict == "violated"}
     rebalanced = sum(latest > 1 for latest in found.generations.values())
-    print(
-        f"{found.events:,} events, {found.requests.total():,} requests, {1 - found.beats:.1%} no heartbeats"
-    )
+    requests, verdicts = found.requests.total(), Counter(found.verdicts.values())
+    print(f"{found.events:,} events, {requests:,} requests, {1 - found.beats:.1%} of them no heartbeats")
     print(f"{len(found.verdicts):,} groups, {rebalanced:,} of them in more than one generation")
     print(f"{found.pairs:,} distinct pairs of a state and an input")
-    print(", ".join(f"{number:,} {verdict}" for verdict, number in Counter(found.verdicts.values()).items()))
-    print(
-        f"bugs that show: {len(shown):,}, found: {len(shown & violated):,}, else: {len(violated - shown):,}"
-    )
+    print(", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items()))
+    both, beside = len(shown & violated), len(violated - shown)
+    print(f"bugs that show: {len(shown):,}, found: {both:,}, violated without one: {beside:,}")
     for group in sorted(shown ^ violated):
         print(f"{group}: {'not found' if group in shown else 'violated without a bug that shows'}")
     return 1 if shown ^ violated else 0
