@@ -27,6 +27,7 @@ from harness.nights_apart import (
 )
 from rota.histories import judging
 from rota.histories.manifest import OtherRun
+from rota.histories.pipeline import Pipeline
 from rota.histories.results import rows
 from rota.history import Event, Kind, Source
 from rota.reading.unordered import TWICE
@@ -150,6 +151,29 @@ def test_later_files_have_only_their_groups_judged(tmp_path):
     nothing = Counting()
     make(run=nothing)
     assert nothing.done == []
+
+
+def comes_late(tmp_path):
+    """Every other event lies in a file that comes when the others were judged, some of both in it again."""
+    events, lake = all_events(), tmp_path / "lake"
+    scattered(events[::2], 2, lake / "first")
+    make = partial(as_tables, [lake], tmp_path / "out", terms_of(), unordered=True)
+    told(*make())
+    scattered([*events[1::2], *events[:9]], 2, lake / "then", copies=3)
+    told(*make())
+    account, _ = in_one_run([lake], terms_of(), unordered=True)
+    assert account.not_checked[TWICE, "frames"] == 9 + 3
+    assert verdicts(tmp_path / "out") == [*account.verdicts()]
+
+
+def test_what_comes_late_is_judged_where_it_belongs(tmp_path):
+    comes_late(tmp_path)
+
+
+def test_a_conversation_that_goes_on_must_be_routed_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(Pipeline, "_again", lambda pipeline, known, new: frozenset())
+    with pytest.raises(AssertionError):
+        comes_late(tmp_path)
 
 
 def test_a_file_that_has_changed_or_gone_is_refused(tmp_path):

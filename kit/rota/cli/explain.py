@@ -9,13 +9,15 @@ import click
 from rota.cli import completing
 from rota.cli.explain_options import OPTIONS, ExplainOptions
 from rota.cli.options import takes
+from rota.cli.validate_options import OF_TABLES, TableOptions
 from rota.cli.verb import Example, Verb
 
 SECTIONS = {
     "What to read": ("--format", "--time-format", "--time-zone", "--layout", "--skew", "--port", "--follow"),
-    "Which rebalances": ("--group", "--since", "--until", "--most"),
+    "Which rebalances": ("--group", "--since", "--until", "--unordered", "--most"),
     "A coordinator that runs": ("--bootstrap", "--command-config", "--timeout"),
     "How long to watch": ("--seconds",),
+    "Tables of many groups": ("--engine", "--out", "--master", "--memory", "--buckets"),
     "What to report": ("--report", "--json", "--quiet"),
 }
 
@@ -35,6 +37,7 @@ EXAMPLES = (
 @click.command("explain", cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=str))
 @takes("options", ExplainOptions, *OPTIONS)
+@takes("tables", TableOptions, *OF_TABLES)
 @click.option("--report", "reports", multiple=True, metavar="html=PATH",
               shell_complete=completing.pages_of_accounts,
               help="A page with a timeline; repeatable.")  # fmt: skip
@@ -46,6 +49,7 @@ def explain(
     /,
     paths: tuple[str, ...],
     options: ExplainOptions,
+    tables: TableOptions,
     reports: tuple[str, ...],
     as_json: bool,
     quiet: bool,
@@ -57,12 +61,30 @@ def explain(
     Packed and rotated files are read as they are. What a source does not tell is said to be not visible in
     it.
 
+    With --out the accounts of many groups are written as tables, those of `rota validate --out`, in this
+    process or on Spark; the costliest are told.
+
     Exit 0 if an account could be given, also of rebalances that should not be; 3 if nothing answers at
     --bootstrap, 5 if nothing about groups was found.
     """
+    tables.checked()
+    if tables.out is not None:
+        from rota.cli.explain_tables import ExplainTables
+
+        _refuse_with_tables(reports, options)
+        ctx.exit(ExplainTables(paths, options, tables, as_json, quiet).run())
     from rota.cli.explain_run import Run
 
     ctx.exit(Run(paths, options, [Path(one) for one in _pages(reports)], as_json, quiet).run())
+
+
+def _refuse_with_tables(reports: tuple[str, ...], options: ExplainOptions) -> None:
+    """Errors: UsageError for what does not go with tables."""
+    from rota.cli.errors import UsageError
+
+    given = {"--report": reports, "--follow": options.follow, "--bootstrap": options.bootstrap}
+    if option := next((one for one, value in given.items() if value), None):
+        raise UsageError(f"{option} does not go with tables; leave out one of {option} and --out")
 
 
 def _pages(reports: tuple[str, ...]) -> list[str]:

@@ -21,6 +21,7 @@ class ExplainOptions(SourceOptions):
     groups: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
+    unordered: bool = False
     most: int = 10
     bootstrap: str | None = None
     timeout: float = 10.0
@@ -28,7 +29,7 @@ class ExplainOptions(SourceOptions):
 
     def reading(self) -> ReadOptions:
         """How sources are read. Errors: UsageError."""
-        return replace(super().reading(), follow=self.follow)
+        return replace(super().reading(), follow=self.follow, unordered=self.unordered)
 
     def span(self) -> tuple[float | None, float | None]:
         """From when to when. Errors: UsageError."""
@@ -44,6 +45,8 @@ OPTIONS = (
     click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only this one; repeatable."),
     click.option("--since", metavar="TIME", help=f"Only from then on: {FORMS}."),
     click.option("--until", metavar="TIME", help="Only until then."),
+    click.option("--unordered", is_flag=True,
+                 help="Events lie in any order, some of them twice: sort them by time, keep each once."),
     click.option("--most", type=click.IntRange(min=1), default=10, metavar="N",
                  help="Incidents that are told."),
     click.option("--bootstrap", metavar="HOST:PORT",

@@ -65,6 +65,11 @@ class Run:
 
     def run(self) -> int:
         """Read, judge, tell, write; the exit code. Errors: UsageError."""
+        clusters = self.made()
+        return self._conclude(clusters, clusters.account)
+
+    def made(self) -> Judged:
+        """Read and judge; every event is accounted for. Errors: UsageError."""
         self.options.checked()
         try_files([path for _, path in self.reports], "name another path in --report")
         known = dict(map(broker_setting, self.options.settings))
@@ -95,7 +100,7 @@ class Run:
         account.quarantined += self.tally.broken - self.tally.also_told
         assumed = {name: str(value) for name, value in JUDGED_BY.items() if name not in known}
         account.assumed = {"profile": self.options.profile} | assumed
-        return self._conclude(clusters, account)
+        return clusters
 
     def judged(self, terms: Terms, options: ReadOptions) -> Judged:
         """Read all and judge it. Errors: ReadingError."""

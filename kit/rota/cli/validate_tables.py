@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXTRA = next(one for one in EXTRAS if one.name == SPARK)
 
-SUMMARY = "summary.json", "summary.txt"
+SUMMARY = "summary.json", "summary.txt", "summary.svg"
 
 
 @dataclass
@@ -78,13 +78,16 @@ class TablesRun(Run):
         yield from lines(self._found)
         yield f"tables: {self.out}"
 
-    def _conclude(self, clusters: Judged, account: Account) -> int:
+    def made(self) -> Judged:
+        """As `Run.made`, with a summary. Errors: UsageError."""
+        from rota.histories.plots import picture
         from rota.histories.summary import as_json, text
 
+        clusters = super().made()
         assert self._found is not None, "it was judged"
-        told = json.dumps(as_json(self._found), indent=2) + "\n", text(self._found)
+        told = json.dumps(as_json(self._found), indent=2) + "\n", text(self._found), picture(self._found)
         write_files(zip((self.out / name for name in SUMMARY), told, strict=True))
-        return super()._conclude(clusters, account)
+        return clusters
 
     def _settings(self, terms: Terms, options: ReadOptions) -> dict[str, Any]:
         """By what is judged, as a manifest has it: tables of one folder are by the same."""

@@ -26,7 +26,7 @@ def as_json(found: Explained, tally: Tally) -> dict[str, Any]:
         "seconds": _seconds(found),
         "groups": [_totals(one) for one in found.groups],
         "groups_left_out": found.more_groups,
-        "incidents": [_incident(one) for one in found.incidents],
+        "incidents": [incident_as_json(one) for one in found.incidents],
         "incidents_left_out": found.left_out,
         "events": tally.events,
         "read": dict(tally.sources),
@@ -52,7 +52,8 @@ def _totals(one: Totals) -> dict[str, Any]:
     }
 
 
-def _incident(one: Diagnosis) -> dict[str, Any]:
+def incident_as_json(one: Diagnosis) -> dict[str, Any]:
+    """An incident. Moments are seconds since 1970, None where the source does not tell."""
     found = one.incident
     shown, more = evidence(found)
     return {

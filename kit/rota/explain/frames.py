@@ -14,6 +14,7 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
 from rota.history import Event, Kind
+from rota.history.pairs import connection_of
 from rota.record.dialogue import BROKER, ended_by
 from rota.wire import WireError
 from rota.wire.consumer import decode_assignment
@@ -81,9 +82,9 @@ class Frames:
     """The translation. Kept is what has no answer yet, and the groups that were heard of within the hour."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[int, int], Event] = {}
+        self._waiting: dict[tuple[str, int], Event] = {}
         self._groups: dict[str, _Group] = {}
-        self._speaks: dict[int, tuple[str, str]] = {}  # connection → group and member, of the last to speak
+        self._speaks: dict[str, tuple[str, str]] = {}  # connection → group and member, of the last to speak
         self._looked: float | None = None
         self._requests: Mapping[str, Callable[[Event, _Group], Told]] = {
             "JoinGroup": self._joins,
@@ -104,16 +105,17 @@ class Frames:
 
     def told(self, event: Event) -> Told:
         """What a frame tells."""
-        at, api, number = event.at, str(event.data.get("api", "")), event.data.get("connection")
+        at, api = event.at, str(event.data.get("api", ""))
         if at is not None and (self._looked is None or at - self._looked > LOOK):
             self._forget(at)
-        if not isinstance(number, int):
+        if not isinstance(event.data.get("connection"), int):
             return
+        name = connection_of(event)
         if event.kind is Kind.CLOSED:
-            self._waiting = {key: one for key, one in self._waiting.items() if key[0] != number}
-            self._ended(number, event)
+            self._waiting = {key: one for key, one in self._waiting.items() if key[0] != name}
+            self._ended(name, event)
             return
-        key = (number, int(event.data.get("correlation", -1)))
+        key = (name, int(event.data.get("correlation", -1)))
         if event.kind is Kind.REQUEST:
             if api in self._responses:
                 self._waiting[key] = replace(event, data=_without_bytes(event.data))
@@ -131,11 +133,11 @@ class Frames:
         group = self._group(event.group, event.at)
         if event.member and event.at is not None:
             group.hears(event.member, event.at)
-            self._speaks[event.data["connection"]] = event.group, event.member
+            self._speaks[connection_of(event)] = event.group, event.member
         if api in self._requests:
             yield from self._requests[api](event, group)
 
-    def _ended(self, connection: int, event: Event) -> None:
+    def _ended(self, connection: str, event: Event) -> None:
         """A connection has ended, and maybe it was the broker that did it to the member who spoke on it."""
         name, member = self._speaks.pop(connection, ("", ""))
         if name in self._groups and event.at is not None and ended_by(event.reason) == BROKER:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rota.histories import tables
+from rota.histories.explaining import Explaining
 from rota.histories.plan import Plan, Span
 from rota.histories.record import keep, kept
 from rota.histories.routing import FOR_ALL, TOGETHER
@@ -115,6 +116,7 @@ class _History:
     def __init__(self, plan: Plan, span: Span, cluster: str, group: str) -> None:
         self._cluster, self._group = cluster, group
         self._history = History(cluster, group, plan.terms, span.began or 0.0)
+        self._explaining = Explaining(cluster, group, plan.terms)
         self._ends = plan.terms.ends(span.ended)
         self._events = 0
         self._moments: list[float] = []
@@ -137,6 +139,7 @@ class _History:
                 continue
             if row[14] != line or event is None:
                 line, event = row[14], event_of(row[14])
+                self._explaining.take(event)
             self._take(row, event, own)
 
     def _take(self, row: Row, event: Event, own: bool) -> None:
@@ -177,6 +180,7 @@ class _History:
         waits = self._history.end(self._ends)
         account, key = self._account, (self._cluster, self._group)
         assert account.events == self._events, f"of {self._events} events of {key} {account.events} are told"
+        found.rows["incidents"] += self._explaining.rows(self._ends)
         if self._group and not account.standings:
             return False
         rows = found.rows

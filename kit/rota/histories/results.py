@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
@@ -29,16 +31,26 @@ OTHERS = "others"
 """The name for histories that are too many to be named."""
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Why groups rebalanced. title: in two words; seconds: without an assignment, where that is visible."""
+
+    title: str
+    incidents: int
+    seconds: float
+
+
 @dataclass
 class Results:
     """account: of all clusters, without standings; asked: requests by what they ask; compared, skews: as of
-    `Clusters`; groups: how many histories have each verdict."""
+    `Clusters`; verdicts: how many histories have each; causes: of incidents, what cost most first."""
 
     account: Account
     asked: dict[str, int]
     compared: dict[str, int]
     skews: dict[str, float]
     verdicts: dict[str, int] = field(default_factory=dict)
+    causes: list[Cause] = field(default_factory=list)
 
 
 def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
@@ -64,12 +76,22 @@ def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
     for row in rows(plan.folder, "late"):
         account.forgive(history_of(row["cluster"], row["group"]), row["what"], row["seconds"])
     account.reached = {(row["rule"], row["state"]) for row in rows(plan.folder, "coverage")}
+    found.causes = _causes(plan.folder)
     return found
 
 
-def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a table by cluster and group, columns by name."""
-    streams = (_rows(path) for path in sorted((folder / name).glob("part-*.parquet")))
+def _causes(folder: Path) -> list[Cause]:
+    incidents, seconds = Counter[str](), dict[str, list[float]]()
+    for row in rows(folder, "incidents", ("cluster", "group", "title", "seconds")):
+        incidents[row["title"]] += 1
+        seconds.setdefault(row["title"], []).append(row["seconds"] or 0.0)
+    found = [Cause(title, number, math.fsum(seconds[title])) for title, number in incidents.items()]
+    return sorted(found, key=lambda one: (-one.seconds, -one.incidents, one.title))
+
+
+def rows(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of a table by cluster and group, columns by name. columns: these alone, both among them."""
+    streams = (_rows(path, columns) for path in sorted((folder / name).glob("part-*.parquet")))
     return heapq.merge(*streams, key=itemgetter("cluster", "group"))
 
 
@@ -81,9 +103,9 @@ def verdict_lines(folder: Path) -> Iterator[str]:
         yield json.dumps(told | counts)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=AT_ONCE):
+        for batch in file.iter_batches(batch_size=AT_ONCE, columns=columns):
             yield from batch.to_pylist()
 
 

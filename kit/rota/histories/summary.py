@@ -43,6 +43,9 @@ def as_json(found: Results) -> dict[str, Any]:
         "violations": account.found,
         "rules": dict(Counter(one.rule for one in account.violations).most_common()),
         "mix": mix(found),
+        "causes": {
+            one.title: {"incidents": one.incidents, "seconds": round(one.seconds, 3)} for one in found.causes
+        },
     }
 
 
@@ -56,7 +59,12 @@ def lines(found: Results) -> Iterator[str]:
     requests = list(told["mix"]["requests"].items())[:SHOWN]
     if requests:
         named = ", ".join(f"{number:,} {api}" for api, number in requests)
-        yield wrapped("requests: ", f"{named}; {told['mix']['heartbeats']:.1%} are heartbeats")
+        beats = told["mix"]["heartbeats"]
+        yield wrapped("requests: ", f"{named}; {beats:.1%} are heartbeats, {1 - beats:.1%} are not")
+    if found.causes:
+        first = found.causes[:SHOWN]
+        named = ", ".join(f"{one.title} {one.incidents:,} ({one.seconds:,.1f} s)" for one in first)
+        yield wrapped("incidents: ", f"{named}; seconds are without an assignment")
 
 
 def text(found: Results) -> str:

@@ -75,6 +75,31 @@ LATE: Final = pa.schema([*_HISTORY, ("what", pa.string()), ("seconds", pa.float6
 COVERAGE: Final = pa.schema([*_HISTORY, ("rule", pa.string()), ("state", pa.string())])
 """Rules that were used in a state of the group."""
 
+_TEXTS = pa.list_(pa.string())
+
+INCIDENTS: Final = pa.schema(
+    [
+        *_HISTORY,
+        ("began", _MOMENT),
+        ("ended", _MOMENT),
+        ("open", pa.bool_()),
+        ("seconds", pa.float64()),
+        ("rebalances", pa.int64()),
+        ("cause", pa.string()),
+        ("title", pa.string()),
+        ("routine", pa.bool_()),
+        ("sentence", pa.string()),
+        ("members", _TEXTS),
+        ("rule", pa.string()),
+        ("change", _TEXTS),
+        ("without_consumer", pa.map_(pa.string(), pa.float64())),
+        ("accounts", _TEXTS),
+        ("rests_on", _TEXTS),
+    ]
+)
+"""Rebalances that belong together, as `rota explain` tells of them; seconds: without an assignment, null
+where that is not visible; routine: nobody is worse off; accounts: of each rebalance, in words."""
+
 RESULTS: Final[Mapping[str, pa.Schema]] = {
     "verdicts": VERDICTS,
     "violations": VIOLATIONS,
@@ -82,6 +107,7 @@ RESULTS: Final[Mapping[str, pa.Schema]] = {
     "quarantined": QUARANTINED,
     "late": LATE,
     "coverage": COVERAGE,
+    "incidents": INCIDENTS,
 }
 """Table → its columns."""
 

@@ -52,6 +52,11 @@ def event_of(line: str | bytes) -> Event:
         raise LineError(f"no JSON: {error}") from None
     if not isinstance(values, dict):
         raise LineError(f"a JSON {type(values).__name__} where an object is expected")
+    return event_from(values)
+
+
+def event_from(values: Mapping[str, Any]) -> Event:
+    """The event of a line's keys and values. Errors: LineError, as of `event_of`."""
     if values.get("schema") != SCHEMA:
         raise LineError(f"schema {values.get('schema')!r}, and this reads schema {SCHEMA}")
     texts = {name: _of_type(values, name, (str,), "") for name in _TEXTS}
@@ -66,14 +71,14 @@ def event_of(line: str | bytes) -> Event:
     )
 
 
-def _known(values: dict[str, Any], name: str, kinds: Mapping[str, T]) -> T:
+def _known(values: Mapping[str, Any], name: str, kinds: Mapping[str, T]) -> T:
     value = values.get(name)
     if not isinstance(value, str) or value not in kinds:
         raise LineError(f"{name} {value!r} is unknown here")
     return kinds[value]
 
 
-def _of_type(values: dict[str, Any], name: str, types: tuple[type, ...], default: Any = None) -> Any:
+def _of_type(values: Mapping[str, Any], name: str, types: tuple[type, ...], default: Any = None) -> Any:
     value = values.get(name, default)
     if not isinstance(value, types) or isinstance(value, bool):
         raise LineError(f"{name} is {value!r}")

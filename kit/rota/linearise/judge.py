@@ -35,6 +35,7 @@ from rota.linearise.looks import Looks
 from rota.linearise.parts import can_be_quick
 from rota.linearise.paths import Path, Patience, States
 from rota.linearise.quick import QuickRun
+from rota.linearise.reaching import all_orders
 from rota.linearise.run import Run
 from rota.linearise.states import State
 from rota.linearise.untried import Untried
@@ -166,10 +167,20 @@ class Judge:
     def _take(self, event: Event) -> None:
         self._since.append(event)
         try:
-            if not self.run.see(event) and not self._not_yet(event) and not self._forgiven(event):
+            left = self.run.see(event) or self._in_no_hurry() or self._not_yet(event)
+            if not left and not self._forgiven(event):
                 self.found = self._violated(event)
         except UndecidedError as why:
             self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
+
+    def _in_no_hurry(self) -> bool:
+        """Whether states are left where orders were not looked at in a hurry. From now on all are."""
+        if not self.run.hurried:
+            return False
+        self._base.hurries = self._next_base.hurries = False
+        base, events = self._base.copied(self._strict), (*self._events, *self._since)
+        self.run, left = all_orders(base, events, self._ahead)
+        return left
 
     def _not_yet(self, event: Event) -> bool:
         """Whether states are left that will give other answers than will be seen: go on with those too, to

@@ -186,6 +186,9 @@ class QuickRun(OwedRun):
         self._begin_close()
         return self._as_states(cast(Any, super()._reachable(now)))
 
+    def _at_once(self) -> int:
+        return max((len(state[4].value) for state in self._packed), default=0)
+
     def _close(self, now: float) -> None:
         """As `Run._close`."""
         self._packing.names.next_event()

@@ -21,6 +21,7 @@ from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States, with_overdue
+from rota.linearise.reaching import Reaching
 from rota.linearise.states import State, unended, with_ids_in_use, with_names
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span, rounded
@@ -29,19 +30,16 @@ from rota.oracle.follow import Oracle
 from rota.spec import BrokerConfig, Call, Profile
 from rota.spec.messages import ReplyMessage
 
-WIDTHS = (3, 1)
-"""How many of the oldest requests may be next where not all orders are looked at."""
 
-
-class Run:
+class Run(Reaching):
     """The states along a history. Parameters: as of a history and of `Steps`; patience; limits.
 
-    Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
-    left out, so that no state left says nothing; eager, whether states are left out from which an answer will
-    be given that is not the one known to come, so that no state may be left before that; whole, whether all
-    answers are known that will ever come; before_last, the states before the last event; gave, number
-    of a request → answers that the spec has given → by which rules, from which state; passed_over, rules by
-    which looks have left what has expired, and the states of the group then.
+    Attributes, beside those of `Reaching`: states, with a path to each; most, how many there were at once;
+    eager, whether states are left out from which an answer will be given that is not the one known to come,
+    so that no state may be left before that; whole, whether all answers are known that will ever come;
+    before_last, the states before the last event; gave, number of a request → answers that the spec has
+    given → by which rules, from which state; passed_over, rules by which looks have left what has expired,
+    and the states of the group then.
     """
 
     def __init__(
@@ -57,7 +55,7 @@ class Run:
     ) -> None:
         self._steps: Any = consumer or Steps(profile, config, follows, looking, oracle=oracle)
         self.states: States = {cast(Any, self._steps.empty()): None}
-        self.most, self.narrowed = 1, False
+        self.most = 1
         self.eager = self.whole = False
         self.passed_over: frozenset[tuple[str, str]] = frozenset()
         self.before_last: States = self.states
@@ -73,7 +71,6 @@ class Run:
         self._broken: dict[int, float] = {}
         self._ids: dict[int, str] = {}
         self._closed = NEVER
-        self._width: int | None = None
 
     def resume(self, states: Iterable[State], parked: Iterable[Sent]) -> None:
         """Begin with these states instead. parked: requests that were taken before, and are unanswered."""
@@ -272,15 +269,8 @@ class Run:
         passed = [state.passed_over(now - self._patience.slack) for state in self.states]
         self.passed_over |= frozenset[tuple[str, str]].intersection(*passed) if passed else frozenset()
 
-    def _reachable(self, now: float) -> States:
-        """The states that may be reached until now, by all orders, or by fewer where those are too many."""
-        self._width = None
-        for width in WIDTHS if self._limits.narrow else ():
-            try:
-                return self._followed(now)
-            except UndecidedError:
-                self._width, self.narrowed = width, True
-        return self._followed(now)
+    def _at_once(self) -> int:
+        return max((len(state.pending) for state in self.states), default=0)
 
     def _followed(self, now: float) -> States:
         """The states that may be reached until now. Errors: UndecidedError."""

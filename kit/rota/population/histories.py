@@ -87,6 +87,8 @@ def _played(group: str, shape: Shape, seed: str) -> Played:
         await asyncio.wait(lives, timeout=shape.seen + AFTER)
         for one in lives:
             one.cancel()
+        for line in range(len(shape.lives)):
+            stage.cut(line)  # other groups of a file are seen for longer: this one's clients end
         await stage.silence(0.0)
         stage.close()
         return stage.played(NO_PLAN)

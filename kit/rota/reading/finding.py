@@ -14,7 +14,7 @@ from rota.reading.days import Days
 from rota.reading.errors import ReadingError
 from rota.reading.opening import Contents, contents, open_path
 from rota.reading.options import ReadOptions
-from rota.reading.reader import AddressReader, FolderReader, Reader
+from rota.reading.reader import AddressReader, FolderReader, Reader, WholeFileReader
 from rota.reading.rotation import Age, rotated
 from rota.reading.source import OpenSource, Part
 from rota.reading.tally import Tally
@@ -173,12 +173,16 @@ def _file(part: Part, readers: Sequence[Reader]) -> Found:
     """A file with the first reader that recognises it."""
     name = part.name if part.path is None else part.path.name
     for reader in readers:
-        if reader.recognises(name, part.head):
+        if reader.recognises(name, part.head) and _recognises_file(reader, part.path):
             return Found(part, reader)
     remedy = _remedy(readers)
     if not part.head:
         raise ReadingError(f"{part.name} is empty; give another, or {remedy}")
     raise ReadingError(f"{part.name} does not look like {KNOWN}; if it is one, {remedy}")
+
+
+def _recognises_file(reader: Reader, path: Path | None) -> bool:
+    return path is None or not isinstance(reader, WholeFileReader) or reader.recognises_file(path)
 
 
 def _nothing_below(path: str, search: _Search) -> ReadingError:

@@ -46,3 +46,11 @@ class FolderReader(Reader, Protocol):
 
     def recognises_folder(self, folder: Path) -> bool:
         """Whether this is such a folder. Then `read` gets a source with its path and no lines."""
+
+
+@runtime_checkable
+class WholeFileReader(Reader, Protocol):
+    """A reader of files of which the first bytes do not tell enough, as their columns stand at their end."""
+
+    def recognises_file(self, path: Path) -> bool:
+        """Whether a file that `recognises` takes for such a source is one."""

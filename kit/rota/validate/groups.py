@@ -174,7 +174,7 @@ class Watched:
     def close(self, at: float) -> None:
         """Nothing more comes; what is unanswered is open."""
         if self._stretch is not None:
-            self._stretch.end(at)
+            self._stretch.end(at if self.waits else self.last)  # of what is answered time tells nothing
             self._see()
         if self._stretch is not None:
             self._account.reached |= self._stretch.reached()
