@@ -34,7 +34,8 @@ class Job:
     name: of the configuration, in the scope called `scope` (None: a foreign system); build: makes the
     system; expected: the pinned counts, None where none are judged; size: about how many distinct states
     it has, None if nobody knows; sound: where a mutant is planted, the pinned counts of the sound system, and
-    build_countable the mutant's, which clears dead data as that one does.
+    build_countable the mutant's, which clears dead data as that one does; prefix: what is before the slugs of
+    its rules in the plan, for the consumer protocol has some that the classic one has too.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Job:
     size: int | None = None
     sound: Mapping[str, Any] | None = None
     build_countable: Callable[[], System] | None = None
+    prefix: str = ""
 
     @property
     def pinned(self) -> int | None:
@@ -105,6 +107,11 @@ class Explored:
     def complete(self) -> bool:
         """Whether every state was visited."""
         return self.result.violation is None and self.result.verdict is not Verdict.UNDECIDED
+
+    @property
+    def fired(self) -> frozenset[str]:
+        """The rules that fired, as the plan calls them."""
+        return frozenset(self.job.prefix + slug for slug in self.result.rules_fired)
 
     def verdict_for(self, plan: Plan) -> str:
         """Of this run: `holds` where what was looked for was reached, or where nothing is wrong."""
@@ -260,7 +267,7 @@ class Report:
     @property
     def not_fired(self) -> tuple[str, ...]:
         """Rules that fired in no run, of those that the plan and the systems name."""
-        fired = {slug for run in self.runs for slug in run.result.rules_fired}
+        fired = {slug for run in self.runs for slug in run.fired}
         return tuple(slug for slug in self.fireable if slug not in fired)
 
     @property
