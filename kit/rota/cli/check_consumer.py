@@ -40,7 +40,8 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
         how = "`rota check --protocol consumer --list-mutants` explains each"
         recognised("mutant of the consumer protocol", bug, BUGS, remedy=how)
     lasting = search.liveness or selection.only in {one.name for one in (*LIVENESS, USES_ITS_PART)}
-    chosen, left_out = _configurations(selection, whole), ()
+    chosen = _configurations(selection, whole)
+    left_out: tuple[str, ...] = ()
     if lasting and not selection.configurations:
         chosen, left_out = _for_lassos(chosen, search)
     weak = () if selection.strict or selection.only or search.reach else WEAKNESSES

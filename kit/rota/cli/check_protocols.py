@@ -77,9 +77,8 @@ def _meant(selection: Selection) -> list[str]:
 def _narrowing(selection: Selection) -> Iterator[Collection[str]]:
     """For each thing that is asked for, the protocols that have it; what neither has is the classic one's."""
     if selection.mutant is not None:
-        known = every_mutant()
-        yield [CONSUMER if _is_of_consumer(selection.mutant, BUGS, known) else CLASSIC]
-    if selection.only not in (None, DEADLOCK):
+        yield [CONSUMER if _is_of_consumer(selection.mutant, BUGS, every_mutant()) else CLASSIC]
+    if selection.only is not None and selection.only != DEADLOCK:
         known = {*check_plan.claimed({}), *(one.name for one in WEAKNESSES)}
         yield [CONSUMER if _is_of_consumer(selection.only, meanings(), known) else CLASSIC]
     if selection.settings:

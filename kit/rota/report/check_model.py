@@ -11,6 +11,7 @@ from rota.explore.engines import LASSO
 from rota.explore.result import DEADLOCK
 from rota.kernel import Kind, Rule, System
 from rota.report.counts import Noticed, differing
+from rota.report.format import FEW, named_first
 from rota.report.identity import UNIDENTIFIED, Identity
 from rota.trace import Trace
 
@@ -19,9 +20,6 @@ HOLDS, VIOLATED, UNDECIDED, KNOWN, UNJUDGED = "holds", "violated", "undecided", 
 nothing of what was explored, for its premise was never True there."""
 
 _WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS, UNJUDGED)
-
-FEW = 4
-"""Up to so many properties that break are named in the verdict."""
 
 NO_END = "no state is declared terminal"
 """Why deadlock is not judged."""
@@ -345,13 +343,6 @@ class Report:
             if absent:
                 yield f"no state has {named_first(absent)}"
             yield f"no state is one in which {self.plan.reach}"
-
-
-def named_first(names: Sequence[str], few: int = FEW) -> str:
-    """Names, the first of them where they are many."""
-    if len(names) <= few:
-        return ", ".join(names)
-    return f"{', '.join(names[: few - 1])} and {len(names) - few + 1} more"
 
 
 def length_of(violation: Violation) -> str:

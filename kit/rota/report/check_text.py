@@ -16,10 +16,9 @@ from rota.report.check_model import (
     Found,
     Report,
     length_of,
-    named_first,
 )
 from rota.report.counts import differing
-from rota.report.format import coloured, counted, number, width, wrapped
+from rota.report.format import coloured, counted, named_first, number, width, wrapped
 from rota.report.table import Column, Table, names
 from rota.trace import text as trace_text
 

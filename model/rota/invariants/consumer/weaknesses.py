@@ -69,7 +69,7 @@ def _something_overtakes(chosen: Settings) -> bool:
 def _a_late_join_arrives(chosen: Settings) -> bool:
     """A request that a connection or a process has left behind is taken when its member has gone on.
 
-    Or the answer that led a member on was lost with the coordinator that moved: if the member applies meanwhile
+    Or the answer that led a member on was lost with the coordinator that moved: if the member applies then
     what an older statement of its gave up, it says at its former epoch that it owns more than it has.
     """
     overtaken = chosen["clients"] > 1 and chosen["grown"] and _may(chosen, "failover")
