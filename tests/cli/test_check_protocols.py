@@ -123,7 +123,11 @@ def test_a_plan_that_loses_a_protocol_is_found(monkeypatch: pytest.MonkeyPatch) 
         (("--configuration", "pear"), "did you mean pair"),
         (("--configuration", "cor"), "did you mean core"),
         (("--configuration", "three-move"), "say --scope standard"),
-        (("--configuration", "move-grows"), "say --scope nightly"),
+        (
+            ("--configuration", "move-grows"),
+            "is not in scope small; say --scope standard",
+        ),
+        (("--configuration", "move-grows-crash"), "say --scope nightly"),
         (("--mutant", "told-the-target", "--scope", "tiny"), "or leave --scope out"),
         (("--mutant", "told-the-target", "--profile", "kafka-3.x"), "leave --profile out"),
         (("--scope", "consumer"), "there are tiny, small, standard, nightly, endless"),
