@@ -123,7 +123,7 @@ standard: $(VENV)/ready-run
 	$(BIN)/rota check --scope standard --out $(OUT)/standard
 
 nightly: $(VENV)/ready-run
-	@for name in $$($(BIN)/python -c 'from rota.scopes import load; print(*(one.name for one in load("nightly").configurations))'); do \
+	@for name in $$($(BIN)/python -c 'from rota.cli.check_protocols import plan; from rota.cli.options import Selection; print(*(one.name for one in plan(Selection(scope="nightly")).jobs))'); do \
 	  $(BIN)/rota check --scope nightly --configuration $$name --memory 3000 \
 	    --checkpoint $(OUT)/nightly/$$name --resume-if-any --out $(OUT)/nightly || exit $$?; done
 
@@ -172,16 +172,17 @@ pin: export ROTA_TABLES := off
 pin: $(VENV)/ready-test
 	-@for profile in $(PROFILES); do \
 	  only=; test $$profile = kafka-2.1 && only="--property $(HARMLESS)"; \
-	  $(BIN)/rota check --scope small --profile $$profile $$only --out $(OUT)/pin/$$profile --quiet; done
+	  $(BIN)/rota check --protocol classic --scope small --profile $$profile $$only --out $(OUT)/pin/$$profile --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),$(OUT)/pin/$(profile)/check.json)
 	-@for profile in $(PROFILES); do \
-	  $(BIN)/rota check --liveness --profile $$profile --out $(OUT)/pin/$$profile/endless --quiet; done
+	  $(BIN)/rota check --protocol classic --liveness --profile $$profile --out $(OUT)/pin/$$profile/endless --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),$(OUT)/pin/$(profile)/endless/check.json)
 	-@for profile in kafka-4.x kafka-3.x; do \
-	  $(BIN)/rota check --scope standard --profile $$profile --out $(OUT)/pin/$$profile/standard --quiet; done
+	  $(BIN)/rota check --protocol classic --scope standard --profile $$profile --out $(OUT)/pin/$$profile/standard --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,kafka-4.x kafka-3.x,$(OUT)/pin/$(profile)/standard/check.json)
-	-@$(BIN)/rota check --protocol consumer --out $(OUT)/pin/consumer --quiet
-	$(BIN)/python tests/pin_counts.py $(OUT)/pin/consumer/check.json
+	-@for scope in small standard; do \
+	  $(BIN)/rota check --protocol consumer --scope $$scope --out $(OUT)/pin/consumer/$$scope --quiet; done
+	$(BIN)/python tests/pin_counts.py $(OUT)/pin/consumer/small/check.json $(OUT)/pin/consumer/standard/check.json
 	$(BIN)/python tests/designs/pin_designs.py
 	$(BIN)/python tests/oracle/pin.py
 	PYTHONPATH=tests $(BIN)/python tests/oracle/consumer_pin.py

@@ -47,11 +47,11 @@ def _key(profile: str) -> str:
 
 
 def scopes(protocol: str) -> list[Path]:
-    """The files of a protocol: the consumer protocol has one."""
+    """The files of a protocol."""
     return [
         path
         for path in sorted(SCOPES.glob("*.toml"))
-        if (path.stem == "consumer") == (protocol == "consumer")
+        if path.stem.startswith("consumer_") == (protocol == "consumer")
     ]
 
 

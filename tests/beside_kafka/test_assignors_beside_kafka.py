@@ -6,15 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from harness.java_programs import Compiled, answers
 from harness.reconciling import names
+from rota.coordinator.consumer.assignors import ASSIGNORS, Subscriptions
 from rota.kernel import FrozenMap, replace
 from rota.spec.consumer import Partition, assignors
+from rota.spec.consumer import unequal as of_unequal
 from rota.spec.consumer.assignors import by_range, by_uniform, complete, legal, uniform
 from rota.spec.consumer.context import Asked, Assignment
+from rota.spec.consumer.unequal import unequal
 
 GROUPS = pytest.mark.parametrize("groups", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
 """How many groups are generated."""
@@ -59,6 +63,21 @@ def generated(random: Random, assignor: str, equal: bool) -> Case:
                 had[random.choice(old)].add(Partition(topic, index))
     target = FrozenMap((one, frozenset(some)) for one, some in had.items())
     return Case(assignor, Asked(FrozenMap(each), FrozenMap(sizes), target, equal), members)
+
+
+def wide(random: Random) -> Case:
+    """A group with more members, topics and partitions, unequal subscriptions, and few who have had all."""
+    sizes = {topic: random.randrange(1, 12) for topic in "tuvwx"[: random.randrange(1, 6)]}
+    members = random.sample("ABCDEFGH", random.randrange(2, 9))
+    each = {one: frozenset(topic for topic in sizes if random.randrange(3)) for one in members}
+    each[members[0]] = frozenset(sizes)
+    had: dict[str, set[Partition]] = {one: set() for one in members}
+    old = random.sample(members, random.randrange(min(3, len(members) + 1)))
+    for topic, size in sizes.items():
+        for index in range(size if old else 0):
+            had[random.choice(old)].add(Partition(topic, index))
+    target = FrozenMap((one, frozenset(some)) for one, some in had.items())
+    return Case("uniform", Asked(FrozenMap(each), FrozenMap(sizes), target, False), members)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +133,50 @@ def test_uniform_gives_what_kafkas_gives_in_its_order(
         assert found != theirs, name
 
 
+@GROUPS
+def test_uniform_of_unequal_subscriptions_gives_what_kafkas_gives_in_its_order(
+    kafka: tuple[str, ...], groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = [generated(Random(seed), "uniform", False) for seed in range(groups)]
+    cases = [*small, *(wide(Random(seed)) for seed in range(groups))]
+    theirs = [given for _, given in asked(kafka, cases)]
+
+    def found() -> list[str]:
+        return [told(unequal(one.asked, one.members, sorted(one.asked.partitions))) for one in cases]
+
+    assert found() == theirs
+    assert [in_the_core(one) for one in cases] == [
+        told(unequal(one.asked, sorted(one.members), sorted(one.asked.partitions))) for one in cases
+    ]
+    for place, name, wrong in WRONG_OF_UNEQUAL:
+        with monkeypatch.context() as patched:
+            patched.setattr(place, name, wrong)
+            assert found() != theirs, name
+
+
+def in_the_core(one: Case) -> str:
+    """What the coordinator gives, which goes through members and topics in the order of their ids."""
+    ids = {topic: UUID(int=ord(topic)) for topic in one.asked.partitions}
+    named = {id: topic for topic, id in ids.items()}
+    given = ASSIGNORS["uniform"](
+        Subscriptions(
+            topics={name: frozenset(map(ids.__getitem__, some)) for name, some in one.asked.topics.items()},
+            targets={
+                name: frozenset((ids[each.topic], each.index) for each in some)
+                for name, some in one.asked.target.items()
+            },
+            partitions={ids[topic]: size for topic, size in one.asked.partitions.items()},
+            homogeneous=False,
+        )
+    )
+    return told(
+        FrozenMap(
+            (name, frozenset(Partition(named[id], index) for id, index in given.get(name, ())))
+            for name in one.members
+        )
+    )
+
+
 def kept_by_the_last(asked: Asked, name: str, topics: Sequence[str], quota: int) -> Any:
     kept, rest = KEPT(asked, name, topics[::-1], quota)
     return kept, rest
@@ -124,6 +187,21 @@ WRONG: Mapping[str, Callable[..., Any]] = {
     "_hands_back": lambda extra, others: 0 < extra < others,
     "_kept": kept_by_the_last,
 }
+
+
+def any_rank(sharing: of_unequal._Sharing, topic: str) -> tuple[float, int]:
+    return 0.0, len(sharing.line_of(topic))
+
+
+WRONG_OF_UNEQUAL: Sequence[tuple[Any, str, Any]] = (
+    (of_unequal, "_balance", lambda sharing, topics: None),
+    (of_unequal, "ROUNDS", 1),
+    (of_unequal._Sharing, "rank", any_rank),
+    (of_unequal._Sharing, "_load", lambda sharing, name: 0),
+    (of_unequal._Line, "pass_over", lambda line: None),
+    (of_unequal._Line, "is_even", property(lambda line: line.high - line.low <= 2)),
+)
+"""Where, what, and what is wrong there."""
 
 
 def test_what_kafkas_gives_is_among_what_the_spec_allows(kafka: tuple[str, ...]) -> None:

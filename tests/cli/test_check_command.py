@@ -16,6 +16,7 @@ from rota.cli.check_plan import claimed
 from rota.cli.main import main
 from rota.explore.reference import explore
 from rota.mutants import MUTANTS, Mutant
+from rota.mutants.consumer import BUGS
 from rota.scopes import Configuration, NotClaimed, Scope, load
 from rota.spec import PROFILES, RULES
 
@@ -384,7 +385,9 @@ def test_list_mutants_names_each_with_its_rule(invoke: Invoke) -> None:
     assert shown.exit_code == 0
     assert all(name in shown.stdout for name in MUTANTS)
     told = json.loads(invoke("--list-mutants", "--json").stdout)
-    assert [one["name"] for one in told["mutants"]] == list(MUTANTS)
+    assert [one["name"] for one in told["mutants"]] == [*MUTANTS, *BUGS]
+    alone = json.loads(invoke("--list-mutants", "--protocol", "classic", "--json").stdout)
+    assert [one["name"] for one in alone["mutants"]] == list(MUTANTS)
 
 
 def test_colours_are_for_terminals_without_no_color(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from rota.cli.completion import INSTALL, script
 from rota.cli.main import COMMANDS
-from rota.scopes import load
+from rota.scopes import consumer, load
 
 Rota = Callable[..., "CompletedProcess[bytes]"]
 
@@ -80,7 +80,10 @@ def test_what_is_offered(line: str, some: list[str], completed: Callable[[str], 
 def test_configurations_are_those_of_the_scope(completed: Callable[[str], list[str]]) -> None:
     for scope in ("tiny", "nightly"):
         there = [one.name for one in load(scope).configurations if one.is_for("kafka-4.x")]
-        assert completed(f"rota check --scope {scope} --configuration ") == there
+        assert completed(f"rota check --protocol classic --scope {scope} --configuration ") == there
+    others = [one.name for one in consumer("nightly").configurations]
+    assert completed("rota check --protocol consumer --scope nightly --configuration ") == others
+    assert completed("rota check --scope nightly --configuration ") == [*others, *there]
     assert completed("rota check --scope tnyi --configuration ") == []
 
 

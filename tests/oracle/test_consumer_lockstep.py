@@ -301,18 +301,32 @@ UNEQUAL = Asked(
 )
 
 
-def test_every_complete_target_is_allowed_for_unequal_subscriptions_and_no_other() -> None:
-    outcomes = list(complete(UNEQUAL))
+MANY = Asked(
+    FrozenMap({**UNEQUAL.topics, **dict.fromkeys(("m3", "m4", "m5", "m6"), frozenset[str]())}),
+    UNEQUAL.partitions,
+    FrozenMap(dict.fromkeys((f"m{n}" for n in range(1, 7)), frozenset[Partition]())),
+    False,
+)
+"""The same with members that subscribe to nothing."""
+
+
+def test_of_unequal_subscriptions_the_outcomes_of_all_orders_are_allowed_and_no_other() -> None:
+    some = {one for one in complete(UNEQUAL) if allowed(ASSIGNORS["uniform"], UNEQUAL, one)}
+    assert some == set(ASSIGNORS["uniform"](UNEQUAL))
+    assert some < set(complete(UNEQUAL))
+
+
+def test_every_complete_target_is_allowed_for_many_unequal_members_and_no_other() -> None:
+    outcomes = list(complete(MANY))
     assert len(outcomes) == 4
-    assert all(allowed(ASSIGNORS["uniform"], UNEQUAL, one) for one in outcomes)
-    one = outcomes[0]
-    u, t = Partition("u", 0), Partition("t", 0)
+    assert all(allowed(ASSIGNORS["uniform"], MANY, one) for one in outcomes)
+    one, u, t = dict(outcomes[0]), Partition("u", 0), Partition("t", 0)
     for wrong in (
         {"m1": one["m1"], "m2": frozenset[Partition]()},
         {"m1": one["m1"] | {u}, "m2": one["m2"] - {u}},
         {"m1": one["m1"] | {t}, "m2": one["m2"] | {t}},
     ):
-        assert not allowed(ASSIGNORS["uniform"], UNEQUAL, FrozenMap(wrong))
+        assert not allowed(ASSIGNORS["uniform"], MANY, FrozenMap({**one, **wrong}))
 
 
 def test_an_outcome_of_any_order_is_allowed_for_equal_ones() -> None:

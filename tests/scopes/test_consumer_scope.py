@@ -18,7 +18,7 @@ from rota.invariants.consumer import WEAKNESSES, Weakness, consumer, endless, me
 from rota.invariants.consumer.liveness import LIVENESS, USES_ITS_PART
 from rota.kernel import Kind, Property
 from rota.mutants.consumer import system
-from rota.scopes import Configuration
+from rota.scopes import Configuration, ScopeError
 from rota.scopes import consumer as suite
 from rota.spec.consumer.handlers import CONSUMER_RULES
 from rota.spec.consumer.messages import ConsumerGroupHeartbeatReply
@@ -26,6 +26,7 @@ from rota.spec.consumer.step import Step
 from rota.spec.consumer.vocabulary import ErrorCode
 
 SCOPE = suite()
+STANDARD, NIGHTLY = suite("standard"), suite("nightly")
 COUNTS = ("distinct", "generated", "depth", "digest")
 BUDGET = 100_000
 """Values per component; see ARCHITECTURE.md."""
@@ -58,10 +59,35 @@ def test_pinned_counts_on_the_fast_engine(one: Configuration) -> None:
 
 @pytest.mark.long
 def test_pinned_counts_of_what_is_large() -> None:
-    for one in SCOPE.configurations:
+    for one in (*SCOPE.configurations, *STANDARD.configurations):
         if not whole(one):
             result = fast.explore(system(one.settings))
+            assert result.verdict is Verdict.HOLDS
             assert {count: getattr(result, count) for count in COUNTS} == one.expected
+
+
+@pytest.mark.parametrize("name", ["grows-crash", "change-crash"])
+def test_pinned_counts_of_standard(name: str) -> None:
+    one = STANDARD.configuration(name)
+    result = fast.explore(system(one.settings))
+    assert result.verdict is Verdict.HOLDS
+    assert {count: getattr(result, count) for count in COUNTS} == one.expected
+
+
+def test_standard_is_pinned_and_each_larger_configuration_is_a_world_of_its_own() -> None:
+    every = (*SCOPE.configurations, *STANDARD.configurations, *NIGHTLY.configurations)
+    worlds = {repr(chosen_from(one.settings)) for one in every}
+    assert len({one.name for one in every}) == len(worlds) == len(every)
+    assert all(one.expected for one in STANDARD.configurations)
+    for one in (*STANDARD.configurations, *NIGHTLY.configurations):
+        assert one.about.endswith(".")
+        assert one.compared_with in {other.name for other in every}
+        assert fast.explore(system(one.settings), Limits(200)).verdict is not Verdict.VIOLATED
+
+
+def test_a_scope_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ScopeError, match="has no scope tiny; there are small, standard, nightly"):
+        suite("tiny")
 
 
 def test_the_reference_engine_says_the_same() -> None:
@@ -121,7 +147,7 @@ def test_a_group_settles_in_the_end(name: str) -> None:
 )
 def test_a_weakness_is_broken_where_it_is_said_to_be_and_nowhere_else(weakness: Weakness) -> None:
     name = weakness.sentence.name
-    for one in SCOPE.configurations:
+    for one in (*SCOPE.configurations, *STANDARD.configurations, *NIGHTLY.configurations):
         told = [prop.kind is Kind.WITNESS for prop in consumer(one.settings) if prop.name == name]
         assert told == [known for known in (weakness.broken_in(one.settings),) if known is not None]
 

@@ -11,11 +11,10 @@ from typing import Any, NoReturn
 import click
 
 from rota.cli import check_spark, check_workers, resuming
-from rota.cli.check_consumer import plan
 from rota.cli.check_plan import option_of, sizes_of
+from rota.cli.check_protocols import bugs_of, plan
 from rota.cli.check_spark import SPARK, SparkOptions
 from rota.cli.checking import Checking
-from rota.cli.choices import CONSUMER
 from rota.cli.errors import UsageError, unforeseen
 from rota.cli.mutants import list_mutants
 from rota.cli.options import ENGINE, MAX_STATES, SELECTION, WHAT, Search, Selection, takes
@@ -25,8 +24,6 @@ from rota.cli.verb import Example, Verb
 from rota.explore import CheckpointError, MissingExtra, engines
 from rota.explore.purity import Impure
 from rota.explore.result import EngineLimit
-from rota.mutants import MUTANTS
-from rota.mutants.consumer import BUGS
 from rota.report import check_text
 from rota.report.check_json import report_of
 from rota.report.check_model import Plan, Report
@@ -94,7 +91,7 @@ EXAMPLES = (
             "Plant a bug and see it found: the shortest run to it, which is kept as a trace.", code=1),
     Example("rota check --property weakness.unused-id-holds-up",
             "Show the run of a weakness that Kafka's brokers are known to have.", code=1),
-    Example("rota check --protocol consumer", "The consumer protocol (KIP-848), in worlds of its own."),
+    Example("rota check --protocol consumer", "The consumer protocol (KIP-848) alone."),
     Example("rota check --liveness --configuration core", "Judge what must happen in the end.", code=0),
     Example("""rota check --scope tiny --reach 'coordinator.group.state == "Stable"'""",
             "Look for the shortest run to such a state.", code=0),
@@ -172,7 +169,7 @@ def check(
     from the pinned one, 3 if a bound ended the search or a property found nothing to judge.
     """
     if only_list:
-        list_mutants(BUGS if selection.protocol == CONSUMER else MUTANTS, reporting.as_json)
+        list_mutants(bugs_of(selection.protocol), reporting.as_json)
         return
     on_spark = check_spark.on_spark(search, spark)
     what, limits = plan(selection, search), search.limits

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from rota.cli.check_reach import searching
 from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve, saying_something
 from rota.cli.choices import CLASSIC, ENGINES
 from rota.cli.errors import NOTHING, UsageError, nearly
@@ -49,7 +48,7 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
     chosen, left_out = _configurations(selection, search, scope)
     overrides = parse_settings(selection.settings)
     weak = () if selection.strict or selection.only or search.reach else known_weaknesses(selection.profile)
-    made = Plan(
+    return Plan(
         design=CLASSIC,
         system=CLASSIC,
         engine=engines.LASSO if lasting else search.engine,
@@ -66,7 +65,6 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
         suite=not (selection.configurations or overrides),
         unclaimed={**beyond(selection.profile), **scope.unclaimed(selection.profile)},
     )
-    return searching(made, search.reach) if search.reach else made
 
 
 def recognised(what: str, name: str, there: Iterable[str], remedy: str = "") -> str:
@@ -256,5 +254,4 @@ def _foreign(selection: Selection, search: Search, name: str) -> Plan:
 
     job = Job(name=name.partition(":")[2], build=build)
     engine = engines.LASSO if search.liveness else search.engine
-    made = Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=selection.only)
-    return searching(made, search.reach) if search.reach else made
+    return Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=selection.only)

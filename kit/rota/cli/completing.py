@@ -96,18 +96,25 @@ def configurations(ctx: click.Context, _: str) -> Mapping[str, str]:
         from rota.designs import suites
 
         return {one.name: one.cause for one in suites.load(design).configurations}
-    from rota.scopes import consumer, load
+    from rota.scopes import OF_CONSUMER, consumer, load
 
-    if _speaks_consumer(ctx):
-        return {one.name: one.about for one in consumer().configurations}
-    profile = ctx.params["profile"]
-    there = load(_scope(ctx)).configurations
-    return {one.name: one.about for one in there if one.is_for(profile)}
+    found, scope = {}, ctx.params.get("scope") or "small"
+    if _speaks(ctx, "consumer") and scope in OF_CONSUMER:
+        found = {one.name: one.about for one in consumer(scope).configurations}
+    if not _speaks_classic(ctx):
+        return found
+    profile, there = ctx.params["profile"], load(_scope(ctx)).configurations
+    return found | {one.name: one.about for one in there if one.is_for(profile)}
 
 
-def _speaks_consumer(ctx: click.Context) -> bool:
-    """Whether the words before name the consumer protocol."""
-    return ctx.params.get("protocol") == "consumer"
+def _speaks(ctx: click.Context, protocol: str) -> bool:
+    """Whether the words before name this protocol, or none."""
+    return "protocol" in ctx.params and ctx.params["protocol"] in (None, protocol)
+
+
+def _speaks_classic(ctx: click.Context) -> bool:
+    """The same of the classic protocol, which verbs without that option speak."""
+    return "protocol" not in ctx.params or _speaks(ctx, "classic")
 
 
 def _design(ctx: click.Context) -> str | None:
@@ -133,28 +140,27 @@ def mutants(ctx: click.Context, _: str) -> Mapping[str, str]:
         from rota.mutants.designs import BUGS
 
         return {name: bug.meaning for name, bug in BUGS[design].items()}
-    if _speaks_consumer(ctx):
-        from rota.mutants.consumer import BUGS as CONSUMER_BUGS
-
-        return {name: bug.meaning for name, bug in CONSUMER_BUGS.items()}
     from rota.mutants import every_mutant
+    from rota.mutants.consumer import BUGS as CONSUMER_BUGS
 
-    return {name: mutant.meaning for name, mutant in every_mutant().items()}
+    some = (*every_mutant().values(),) if _speaks_classic(ctx) else ()
+    others = (*CONSUMER_BUGS.values(),) if _speaks(ctx, "consumer") else ()
+    return {one.name: one.meaning for one in (*some, *others)}
 
 
 @completing
 def properties(ctx: click.Context, _: str) -> Mapping[str, str]:
     """What is judged in the scope that is named already, and the known weaknesses of the profile."""
-    if _speaks_consumer(ctx):
-        from rota.mutants.consumer import meanings
-
-        return meanings()
     from rota.explore.result import DEADLOCK
     from rota.invariants import classic, endless, known_weaknesses
     from rota.kernel import Kind
+    from rota.mutants.consumer import meanings
     from rota.scopes import load
 
-    profile, found = ctx.params["profile"], {DEADLOCK: "no end but those that are declared"}
+    others = meanings() if _speaks(ctx, "consumer") else {}
+    if not _speaks_classic(ctx):
+        return others
+    profile, found = ctx.params["profile"], {**others, DEADLOCK: "no end but those that are declared"}
     for configuration in load(_scope(ctx)).configurations:
         if configuration.is_for(profile):
             settings = configuration.settings_for(profile)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rota.cli import completing
-from rota.cli.choices import CLASSIC, ENGINES, PROTOCOLS
+from rota.cli.choices import ENGINES, PROTOCOLS
 from rota.cli.kept_tables import tables_folder
 from rota.explore import Limits
 from rota.spec import PROFILES
@@ -58,7 +58,7 @@ class Selection:
     settings: tuple[str, ...] = ()
     strict: bool = False
     only: str | None = None
-    protocol: str = CLASSIC
+    protocol: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ MAX_STATES = click.option(
 )
 
 SELECTION = (
-    click.option("--protocol", default=CLASSIC, metavar="|".join(PROTOCOLS),
-                 shell_complete=completing.protocols,
-                 help="Protocol of the group; consumer is KIP-848, whose scope has that name."),
+    click.option("--protocol", metavar="|".join(PROTOCOLS), shell_complete=completing.protocols,
+                 help="Protocol of the group: classic, or consumer (KIP-848).  [default: both, of what fits "
+                      "both]"),
     click.option("--scope", metavar="SCOPE", shell_complete=completing.scopes,
                  help="Suite of configurations: tiny, small (the default), standard, nightly, or endless."),
     CONFIGURATION,

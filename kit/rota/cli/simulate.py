@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 import click
 
 from rota.cli import mistaken
-from rota.cli.check_consumer import plan
+from rota.cli.check_protocols import plan
 from rota.cli.errors import INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.options import SELECTION, WHAT, Selection, takes
 from rota.cli.reporting import REPORTING, Reporting, seconds_alive, traced

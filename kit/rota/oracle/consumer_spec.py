@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rota.kernel import FrozenMap
-from rota.spec.consumer.assignors import ASSIGNORS, legal
+from rota.spec.consumer.assignors import ASSIGNORS, MOST_ORDERS, legal
 from rota.spec.consumer.context import Asked, Assignment, Assignor, ConsumerConfig, ConsumerSpec
 from rota.spec.consumer.group import AnyGroup, ConsumerGroup
 from rota.spec.consumer.handlers import CONSUMER_HANDLERS, CONSUMER_RULES
@@ -94,7 +94,8 @@ def allowed(assignor: Assignor, asked: Asked, given: Assignment) -> bool:
 
     Where these are all that are complete, which may be very many, completeness is looked at instead.
     """
-    if assignor is ASSIGNORS["uniform"] and not asked.uniform_names:
+    many = len(asked.topics) > MOST_ORDERS
+    if assignor is ASSIGNORS["uniform"] and many and not asked.uniform_names:
         return legal(asked, given) and is_complete(asked, given)
     return any(one == given for one in assignor(asked))
 

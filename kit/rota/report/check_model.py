@@ -11,6 +11,7 @@ from rota.explore.engines import LASSO
 from rota.explore.result import DEADLOCK
 from rota.kernel import Kind, Rule, System
 from rota.report.counts import Noticed, differing
+from rota.report.format import FEW, named_first
 from rota.report.identity import UNIDENTIFIED, Identity
 from rota.trace import Trace
 
@@ -19,9 +20,6 @@ HOLDS, VIOLATED, UNDECIDED, KNOWN, UNJUDGED = "holds", "violated", "undecided", 
 nothing of what was explored, for its premise was never True there."""
 
 _WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS, UNJUDGED)
-
-FEW = 4
-"""Up to so many properties that break are named in the verdict."""
 
 NO_END = "no state is declared terminal"
 """Why deadlock is not judged."""
@@ -34,7 +32,8 @@ class Job:
     name: of the configuration, in the scope called `scope` (None: a foreign system); build: makes the
     system; expected: the pinned counts, None where none are judged; size: about how many distinct states
     it has, None if nobody knows; sound: where a mutant is planted, the pinned counts of the sound system, and
-    build_countable the mutant's, which clears dead data as that one does.
+    build_countable the mutant's, which clears dead data as that one does; prefix: what is before the slugs of
+    its rules in the plan, for the consumer protocol has some that the classic one has too.
     """
 
     name: str
@@ -46,6 +45,7 @@ class Job:
     size: int | None = None
     sound: Mapping[str, Any] | None = None
     build_countable: Callable[[], System] | None = None
+    prefix: str = ""
 
     @property
     def pinned(self) -> int | None:
@@ -105,6 +105,11 @@ class Explored:
     def complete(self) -> bool:
         """Whether every state was visited."""
         return self.result.violation is None and self.result.verdict is not Verdict.UNDECIDED
+
+    @property
+    def fired(self) -> frozenset[str]:
+        """The rules that fired, as the plan calls them."""
+        return frozenset(self.job.prefix + slug for slug in self.result.rules_fired)
 
     def verdict_for(self, plan: Plan) -> str:
         """Of this run: `holds` where what was looked for was reached, or where nothing is wrong."""
@@ -260,7 +265,7 @@ class Report:
     @property
     def not_fired(self) -> tuple[str, ...]:
         """Rules that fired in no run, of those that the plan and the systems name."""
-        fired = {slug for run in self.runs for slug in run.result.rules_fired}
+        fired = {slug for run in self.runs for slug in run.fired}
         return tuple(slug for slug in self.fireable if slug not in fired)
 
     @property
@@ -338,13 +343,6 @@ class Report:
             if absent:
                 yield f"no state has {named_first(absent)}"
             yield f"no state is one in which {self.plan.reach}"
-
-
-def named_first(names: Sequence[str], few: int = FEW) -> str:
-    """Names, the first of them where they are many."""
-    if len(names) <= few:
-        return ", ".join(names)
-    return f"{', '.join(names[: few - 1])} and {len(names) - few + 1} more"
 
 
 def length_of(violation: Violation) -> str:

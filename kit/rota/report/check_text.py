@@ -16,10 +16,9 @@ from rota.report.check_model import (
     Found,
     Report,
     length_of,
-    named_first,
 )
 from rota.report.counts import differing
-from rota.report.format import coloured, counted, number, width, wrapped
+from rota.report.format import coloured, counted, named_first, number, width, wrapped
 from rota.report.table import Column, Table, names
 from rota.trace import text as trace_text
 
@@ -274,16 +273,17 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
     yield trace_text(found.trace, width()).rstrip("\n")
     slugs = dict.fromkeys(slug for step in found.trace.steps for slug in step.rules)
     slugs.update(dict.fromkeys(found.trace.guards))
-    rules = [report.plan.rules[slug] for slug in slugs if slug in report.plan.rules]
+    named = [found.run.job.prefix + slug for slug in slugs]
+    rules = {name: report.plan.rules[name] for name in named if name in report.plan.rules}
     if rules:
         yield ""
         yield f"rules that took part{', and those that the property guards' if found.trace.guards else ''}"
-        longest = max(len(rule.slug) for rule in rules)
-        for rule in rules:
+        longest = max(map(len, rules))
+        for name, rule in rules.items():
             mark = (
                 f" (replaced by the mutant {report.plan.mutant})" if rule.slug == report.plan.replaced else ""
             )
-            yield wrapped(f"     {rule.slug:<{longest}}  ", rule.source + mark)
+            yield wrapped(f"     {name:<{longest}}  ", rule.source + mark)
     yield ""
     yield f"trace:  {found.path} (as text beside it: .txt)"
     yield f"replay: {found.replay}"

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
@@ -87,3 +87,14 @@ def number(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+FEW = 4
+"""So many names are told at most before it is said how many more there are."""
+
+
+def named_first(names: Sequence[str], few: int = FEW) -> str:
+    """Names, the first of them where they are many."""
+    if len(names) <= few:
+        return ", ".join(names)
+    return f"{', '.join(names[: few - 1])} and {len(names) - few + 1} more"

@@ -37,7 +37,7 @@ class Walked:
     @property
     def fired(self) -> frozenset[str]:
         """The rules that fired in some run."""
-        return frozenset(slug for run in self.report.runs for slug in run.result.rules_fired)
+        return frozenset(slug for run in self.report.runs for slug in run.fired)
 
     def reasons(self) -> Iterator[str]:
         """Why the verdict is not `holds`, which it never is."""

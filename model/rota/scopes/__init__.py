@@ -110,8 +110,8 @@ class Scope:
 
 NAMES = ("tiny", "small", "standard", "nightly", "endless")
 
-CONSUMER = "consumer"
-"""The suite of the consumer protocol, which has one."""
+OF_CONSUMER = ("small", "standard", "nightly")
+"""Those that there are of the consumer protocol, in files of their own."""
 
 
 def names() -> tuple[str, ...]:
@@ -126,13 +126,18 @@ def load(name: str) -> Scope:
     return _read(name)
 
 
-def consumer() -> Scope:
-    """The suite of the consumer protocol, whose settings are those of `rota.environment.consumer.world`."""
-    return _read(CONSUMER)
+def consumer(name: str = "small") -> Scope:
+    """Read a scope of the consumer protocol, whose settings are those of `rota.environment.consumer.world`.
+
+    Errors: ScopeError with the names there are.
+    """
+    if name not in OF_CONSUMER:
+        raise ScopeError(f"the consumer protocol has no scope {name}; there are {', '.join(OF_CONSUMER)}")
+    return _read(name, of="consumer_")
 
 
-def _read(name: str) -> Scope:
-    raw = tomllib.loads(files("rota.scopes").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+def _read(name: str, of: str = "") -> Scope:
+    raw = tomllib.loads(files("rota.scopes").joinpath(f"{of}{name}.toml").read_text(encoding="utf-8"))
     included = [one for other in raw.get("includes", ()) for one in load(other).configurations]
     own = [_configuration(one) for one in raw["configuration"]]
     return Scope(name, raw["about"], (*included, *own), tuple(map(_not_claimed, raw.get("not_claimed", ()))))

@@ -120,6 +120,15 @@ DIALOGUES = (
         ),
     ),
     Dialogue(
+        "epochs.lost-answer-to-an-older-statement",
+        "An older statement of a member has freed what it was told since, and the answer to that is lost: as "
+        "it applies what it was told, it owns more than it has, and is fenced though nothing has removed it.",
+        (
+            *(topic("t", 1), join("m1"), grows("t", 2), beat("m1", 2), join("m2")),
+            *(beat("m1", 3, owns="t0"), full("m1", 3, "t", "t0 t1"), full("m1", 3, "t", "t0"), describe()),
+        ),
+    ),
+    Dialogue(
         "epochs.greatest",
         "The greatest number is an epoch like any other above the member's, and the least one no epoch.",
         (

@@ -5,7 +5,7 @@ Source: upstream's RangeAssignor, UniformHomogeneousAssignmentBuilder and
 UniformHeterogeneousAssignmentBuilder (module group-coordinator).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from uuid import UUID
@@ -128,11 +128,18 @@ def _heterogeneous(given: Subscriptions) -> Targets:
     sharing = _Sharing({member_id: set(_kept(given, member_id, 2**31)[0]) for member_id in members})
     for topic_id in order:
         sharing.spread(topic_id, given.partitions[topic_id], subscribers[topic_id])
-    for _ in range(ROUNDS):
-        moved = [sharing.balance(each, subscribers[each]) for each in order if len(subscribers[each]) > 1]
-        if not any(moved):
+    shared = [topic_id for topic_id in order if len(subscribers[topic_id]) > 1]
+    last = None
+    for topic_id in shared * ROUNDS:
+        if topic_id == last:
             break
+        if sharing.balance(topic_id, subscribers[topic_id]) or last is None:
+            last = topic_id
     return {member_id: frozenset(places) for member_id, places in sharing.has.items()}
+
+
+Turns = Iterator[tuple[int, str]]
+"""Whose turn it is, each with the load at which it is."""
 
 
 @dataclass(slots=True)
@@ -144,30 +151,58 @@ class _Sharing:
     def spread(self, topic_id: UUID, count: int, subscribers: list[str]) -> None:
         """A topic's free partitions, each to the least loaded; of equal ones to who is next in line."""
         taken = {place for each in subscribers for place in self.has[each]}
-        line = sorted(subscribers, key=lambda each: len(self.has[each]))
-        at = 0
+        takers = self._takers(sorted(subscribers, key=self._load))
         for index in range(count):
-            if (topic_id, index) in taken:
-                continue
-            member_id = line[at]
-            self.has[member_id].add((topic_id, index))
-            following = at + 1
-            lower = following < len(line) and self._load(line[following]) < self._load(member_id)
-            at = following if lower else 0
+            if (topic_id, index) not in taken:
+                self.has[next(takers)[1]].add((topic_id, index))
 
     def balance(self, topic_id: UUID, subscribers: list[str]) -> bool:
-        """Move a topic's partitions from the most to the least loaded, until one more would not help."""
-        moved = False
-        while True:
-            least = min(subscribers, key=self._load)
-            own = [each for each in subscribers if self._of(each, topic_id)]
-            most = max(own, key=self._load, default=least)
-            if self._load(most) - self._load(least) <= 1:
-                return moved
-            place = max(self._of(most, topic_id))
-            self.has[most].remove(place)
-            self.has[least].add(place)
+        """Move a topic's partitions from the most to the least loaded, until one more would not help.
+
+        Only what a member had before can be taken from it, the greatest numbers first.
+        """
+        line = sorted(subscribers, key=self._load)
+        if self._load(line[-1]) - self._load(line[0]) <= 1:
+            return False
+        spare = {each: sorted(self._of(each, topic_id)) for each in line}
+        takers, moved = self._takers(line), False
+        for most, giver in self._givers(line, spare):
+            place = spare[giver].pop()
+            least, taker = next(takers)
+            if most - least <= 1:
+                break
+            self.has[giver].remove(place)
+            self.has[taker].add(place)
             moved = True
+        return moved
+
+    def _takers(self, line: list[str]) -> Turns:
+        """From the front of the line: all of the least load, then these and those with one more, and on."""
+        least, end = self._load(line[0]), 0
+        while True:
+            while end < len(line) and self._load(line[end]) == least:
+                end += 1
+            for at in range(end):
+                yield least, line[at]
+            least += 1
+
+    def _givers(self, line: list[str], spare: Mapping[str, list[Place]]) -> Turns:
+        """The same from its end, but for those with nothing to spare, who change places with the last."""
+        most, start, end, at = 0, len(line), len(line), -1
+        while True:
+            if at < start:
+                most = self._load(line[start - 1]) if start > 0 and end <= start else most - 1
+                while start > 0 and self._load(line[start - 1]) == most:
+                    start -= 1
+                at = end - 1
+            if at < 0:
+                return
+            if spare[line[at]]:
+                yield most, line[at]
+            else:
+                end -= 1
+                line[at], line[end] = line[end], line[at]
+            at -= 1
 
     def _load(self, member_id: str) -> int:
         return len(self.has[member_id])

@@ -15,7 +15,7 @@ class Records:
     """What the coordinator has, of each member by its id.
 
     owned: assigned, or told to give up and not given up; epochs: of members; pending: batches on their way;
-    whole: whether each partition has an owner.
+    whole: whether each partition of a topic that somebody subscribes to has an owner.
     """
 
     epoch: int = 0
@@ -39,6 +39,7 @@ def records(one: Coordinator) -> Records:
     group = one.shard.group
     if not isinstance(group, ConsumerGroup):
         return Records(pending=len(one.shard.batches))
+    wanted = frozenset[str]().union(*(one.subscribed_topic_names for one in group.members.values()))
     return Records(
         group.epoch,
         group.target_epoch,
@@ -46,7 +47,7 @@ def records(one: Coordinator) -> Records:
         FrozenMap((name, group.targets.get(name, frozenset())) for name in group.members),
         FrozenMap((name, now.epoch) for name, now in group.current.items()),
         len(one.shard.batches),
-        group.owners.keys() == one.places,
+        group.owners.keys() == {place for place in one.places if place.topic in wanted},
     )
 
 

@@ -1,4 +1,4 @@
-"""Assignors, as pure functions: `range`, `uniform` for equal subscriptions, and every complete target.
+"""Assignors, as pure functions: `range`, `uniform` (see `unequal` too), and every complete target.
 
 Source: upstream RangeAssignor, UniformHomogeneousAssignmentBuilder (package
 org.apache.kafka.coordinator.group.assignor).
@@ -7,11 +7,12 @@ org.apache.kafka.coordinator.group.assignor).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations, product
+from itertools import chain, permutations, product
 
 from rota.kernel import FrozenMap
 from rota.spec.consumer.context import Asked, Assignment, Assignor
 from rota.spec.consumer.state import Partition
+from rota.spec.consumer.unequal import tied, unequal
 
 MOST_ORDERS = 5
 """Up to how many members all their orders are tried."""
@@ -106,18 +107,19 @@ def complete(asked: Asked) -> Iterator[Assignment]:
 
 
 def by_uniform(asked: Asked) -> Iterable[Assignment]:
-    """What `uniform` gives in any order of members and topics; for unequal subscriptions, `complete`.
-
-    Left out: the algorithm for unequal subscriptions. Every target that it gives is among those allowed.
-    """
-    if not asked.uniform_names:
-        yield from complete(asked)
-        return
+    """What `uniform` gives in any order of members and topics; of many unequal members, `complete`."""
     members, topics = list(asked.topics), list(asked.partitions)
-    if len(members) > MOST_ORDERS:
+    if len(members) > MOST_ORDERS and asked.uniform_names:
         raise ValueError(f"uniform: {len(members)} members have too many orders; name one")
-    for some, each in product(permutations(members), permutations(topics)):
-        yield uniform(asked, some, each)
+    if len(members) > MOST_ORDERS:
+        yield from complete(asked)
+    elif asked.uniform_names:
+        for some, each in product(permutations(members), permutations(topics)):
+            yield uniform(asked, some, each)
+    else:
+        orders = [*product(*map(permutations, tied(asked)))]
+        for some, groups in product(permutations(members), orders):
+            yield unequal(asked, some, [*chain(*groups)])
 
 
 def _frozen(given: Mapping[str, set[Partition]]) -> Assignment:
