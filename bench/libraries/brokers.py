@@ -52,7 +52,8 @@ def broker(target: str, suite: Suite) -> Iterator[str]:
 def _rota(suite: Suite, listen: int, advertised: str) -> Iterator[None]:
     settings = {AUTO_CREATE: 100, **suite.settings}
     words = [f"{name}={value}" for name, value in settings.items()]
-    command = [sys.executable, "-m", "rota", "serve", "--port", str(listen)]
+    listeners = ("--listen", f"PLAINTEXT://127.0.0.1:{listen}", "--advertise", f"PLAINTEXT://{advertised}")
+    command = [sys.executable, "-m", "rota", "serve", *listeners]
     process = Process([*command, *(word for each in words for word in ("--set", each))])
     try:
         process.listens(("127.0.0.1", listen), within=30)

@@ -380,6 +380,8 @@ DIALOGUES = {
         change(BROKER, "1", ("num.partitions", SET, "3")),
         change(BROKER, "", ("num.partitions", SET, "3")),
         change(BROKER, "1", ("auto.create.topics.enable", SET, "false")),
+        change(BROKER, "1", ("advertised.listeners", SET, "PLAINTEXT://127.0.0.1:1")),
+        change(BROKER, "1", ("node.id", SET, "3")),
         change(BROKER, "1", ("nonsense", SET, "3")),
         describe((BROKER, "1"), keys=["nonsense"]),
         change(BROKER, "2", ("message.max.bytes", SET, "3000")),

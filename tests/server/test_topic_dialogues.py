@@ -47,6 +47,11 @@ PLANTED = {
         "rota.server.broker_configs.BrokerConfigs.of_topic",
         lambda self, name: iter([*topic_configs_of(self, name)][-1:]),
     ),
+    "what a broker is can be altered": (
+        "configs of the broker",
+        "rota.server.broker_configs.OF_START",
+        {},
+    ),
     "the end is not looked at": (
         "records deleted",
         "rota.server.partition.PartitionLog.delete_before",

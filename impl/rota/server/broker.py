@@ -38,7 +38,7 @@ from rota.server.listeners import USUALLY, Listening, on_port
 from rota.server.one_node import OneNode
 from rota.server.placement import Placement
 from rota.server.produce import Produce
-from rota.server.settings import USUAL, Settings
+from rota.server.settings import NODE_ID, USUAL, Settings
 from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
 from rota.server.timers import wall_clock_ms
@@ -196,7 +196,7 @@ class Server:
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "DescribeClientQuotas": _answered(one.describe_quotas),
             "DescribeCluster": one.describe_cluster,
-            "DescribeConfigs": DescribeConfigs(self.topics, configs),
+            "DescribeConfigs": DescribeConfigs(self.topics, configs, self.endpoints.configs(NODE_ID)),
             "DescribeLogDirs": _answered_in_steps(one.describe_log_dirs),
             "DescribeTopicPartitions": _answered_in_steps(DescribeTopicPartitions(self.topics)),
             "ElectLeaders": _answered_in_steps(one.elect_leaders),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rota.server.config_kinds import BadValue
+from rota.server.config_kinds import INT, LIST, STRING, BadValue
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.settings import KNOWN, NODE_ID, Settings, default_text
 from rota.server.topic_configs import BY_BROKERS_NAME, DEFINITIONS, Configs
@@ -21,6 +21,15 @@ ALL = ""
 
 MAX_CONFIGS = 4_096
 """Characters of all configs of one topic, or of those that a broker is given while it runs."""
+
+OF_START: Mapping[str, int] = {
+    "advertised.listeners": LIST,
+    "broker.id": INT,
+    "listener.security.protocol.map": STRING,
+    "listeners": LIST,
+    "node.id": INT,
+}
+"""What a broker is and where it listens, with its type: known from its start, and never altered here."""
 
 _NEW_CLUSTER = {"min.insync.replicas": "1"}
 """What a cluster that is formatted by 4.4.0 has for all brokers (KIP-966)."""
@@ -91,7 +100,7 @@ def usual(name: str) -> str:
 
 def is_dynamic(name: str) -> bool:
     """Whether a broker's config can be altered while it runs; what it does not know can, as in Kafka."""
-    return name in BY_BROKERS_NAME or name not in KNOWN
+    return name in BY_BROKERS_NAME or not (name in KNOWN or name in OF_START)
 
 
 def check_length(configs: Configs) -> None:
