@@ -87,6 +87,21 @@ PLANTED = {
         "rota.server.one_node.replicas_problem",
         always(""),
     ),
+    "any directory is there": (
+        "controllers and directories",
+        "rota.server.one_node.LOG_DIR",
+        "/nowhere",
+    ),
+    "any feature is there": (
+        "controllers and directories",
+        "rota.server.controllers._problem",
+        always(""),
+    ),
+    "the log of metadata has two partitions": (
+        "controllers and directories",
+        "rota.server.controllers.QUORUM",
+        ("__cluster_metadata", 1),
+    ),
     "the topic of offsets is like any other": (
         "the offsets topic when it is there",
         "rota.server.internal_topics._INTERNAL",
