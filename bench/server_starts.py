@@ -14,6 +14,7 @@ from time import monotonic, perf_counter, sleep
 
 from bench.server_sides import KAFKA, cpu_seconds, listener
 
+from rota.conformance.cache_folder import cache_folder
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets import librdkafka_mock
 from rota.conformance.targets.foreign import that_says_where
@@ -32,10 +33,11 @@ Round = Callable[[], Sequence[float]]
 
 
 def rota() -> Running:
-    """`rota serve` as from a shell, at a port that is known before."""
+    """`rota serve` as from a shell, at a port that is known before; with bytecode, as pip installs it."""
     (port,) = free_ports(1)
     words = ("serve", "--port", str(port), "--set", f"{INITIAL_DELAY}=0")
-    return Started(Process((sys.executable, "-m", "rota", *words)), ("127.0.0.1", port))
+    kept = ("env", "-u", "PYTHONDONTWRITEBYTECODE", f"PYTHONPYCACHEPREFIX={cache_folder() / 'bytecode'}")
+    return Started(Process((*kept, sys.executable, "-m", "rota", *words)), ("127.0.0.1", port))
 
 
 def kafka() -> Running:

@@ -222,6 +222,8 @@ def any_plain(kind):
         "string": text,
         "bytes": st.binary(max_size=200),
         "uuid": st.integers(0, 2**128 - 1).map(lambda number: UUID(int=number)),
+        "uint16": st.integers(0, 2**16 - 1),
+        "float64": st.floats(allow_nan=False),
     }[kind]
 
 
