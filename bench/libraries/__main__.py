@@ -84,8 +84,9 @@ def played(target: str, suite: Suite, given: argparse.Namespace) -> dict[str, st
 
 def without_failed(ended: Mapping[str, str]) -> dict[str, str]:
     """What is kept without the tests that failed, each with all that is below it."""
-    failed = {name.partition("/")[0] for name, how in ended.items() if how == FAIL}
-    return {name: how for name, how in ended.items() if name.partition("/")[0] not in failed}
+    failed = [name for name, how in ended.items() if how == FAIL]
+    below = tuple(f"{name}/" for name in failed)
+    return {name: how for name, how in ended.items() if name not in failed and not name.startswith(below)}
 
 
 def batched(names: Sequence[str], many: int) -> Iterator[Sequence[str]]:
