@@ -53,7 +53,7 @@ from bench.server_data import (
 )
 from bench.server_page import SECTIONS, TOLERANCE, Report, Row, as_json, changes, from_json, page
 from bench.server_sides import Side, at, kafka, rota
-from bench.server_starts import OTHERS, start_rounds
+from bench.server_starts import OTHERS, first_rounds, start_rounds
 from bench.server_starts import rota as started
 
 from rota.conformance.targets.process import NotStarted
@@ -180,10 +180,10 @@ def rebalance_rounds(side: Side, members: int, each: bool = False) -> Iterator[R
 def start_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
     """Starts with nothing, beside what is wanted and whatever else a test may start; no side is used."""
     figure = Figure("first answer", "s", more=False, wanted=1.0)
-    yield Measurement("starts", (figure,), start_rounds(started), wanted_rounds(READY_SECONDS), "wanted")
+    yield Measurement("starts", (figure,), first_rounds(started), wanted_rounds(READY_SECONDS), "wanted")
     for name, start in OTHERS.items():
         figures = (
-            Figure(f"first answer, beside {name}", "s", more=False),
+            Figure(f"until groups are coordinated, beside {name}", "s", more=False),
             Figure(f"processor until then, beside {name}", "s", more=False),
             Figure(f"memory then, beside {name}", "MB", more=False),
         )

@@ -16,6 +16,7 @@ from bench.server_sides import KAFKA, cpu_seconds, listener
 
 from rota.conformance.cache_folder import cache_folder
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
+from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets import librdkafka_mock
 from rota.conformance.targets.foreign import that_says_where
 from rota.conformance.targets.kafka_broker import launch
@@ -61,7 +62,7 @@ OTHERS = {f"Kafka {RELEASES[KAFKA].version}": kafka, "kfake": kfake, "librdkafka
 
 @contextmanager
 def start_rounds(start: Callable[[], Running]) -> Iterator[Round]:
-    """Seconds until the first answer, seconds of the processor until then, MB that it then takes.
+    """Seconds until it coordinates groups, seconds of the processor until then, MB that it then takes.
 
     Of the process that listens; what starts and guards it is not counted. Errors: NotStarted.
     """
@@ -71,11 +72,28 @@ def start_rounds(start: Callable[[], Running]) -> Iterator[Round]:
         broker = start()
         try:
             first_answer(broker.address)
+            wait_until_ready(broker.address, PATIENCE)
             took = perf_counter() - began
             process = listener(broker.address[1])
             if process is None:
                 raise NotStarted("the process that listens cannot be found")
             return took, cpu_seconds(process), memory(process)
+        finally:
+            broker.stop()
+
+    yield run
+
+
+@contextmanager
+def first_rounds(start: Callable[[], Running]) -> Iterator[Round]:
+    """Seconds until the first answer. Errors: NotStarted."""
+
+    def run() -> Sequence[float]:
+        began = perf_counter()
+        broker = start()
+        try:
+            first_answer(broker.address)
+            return (perf_counter() - began,)
         finally:
             broker.stop()
 

@@ -225,7 +225,7 @@ def test_a_start_has_a_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list(server.measured([server.ALONE], None))
     assert [(row.what, row.unit, row.beside) for row in rows] == [
         ("first answer", "s", "wanted"),
-        ("first answer, beside a slow one", "s", "a slow one"),
+        ("until groups are coordinated, beside a slow one", "s", "a slow one"),
         ("processor until then, beside a slow one", "s", "a slow one"),
         ("memory then, beside a slow one", "MB", "a slow one"),
     ]
