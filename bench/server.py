@@ -1,12 +1,13 @@
-"""`rota serve` beside Apache Kafka over the wire: heartbeats, rebalances, commits, as ratios; and alone.
+"""`rota serve` beside Apache Kafka over the wire: starts, heartbeats, rebalances, commits; and alone.
 
     .venv/bin/python -m bench.server [--only SECTION] [--target HOST:PORT] [--write]
 
-Both servers run in processes of their own and stay for the whole run; rounds alternate between them after a
-warm-up, each figure is the median of five. The ratios are compared with those of docs/server.json: exit 1 if
-one has fallen by more than the tolerance, 3 if Kafka cannot be started. --write puts the new ones there and
-writes docs/server-figures.md from them; --page writes the page from what is there. Wants Java, a compiler for
-C, 2 GB and a machine with nothing else to do; takes some ten minutes.
+Both servers run in processes of their own and stay for the whole run, but for starts, which go first; rounds
+alternate between them after a warm-up, each figure is the median of five, and a ratio is made of both. The
+ratios are compared with those of docs/server.json: exit 1 if one has fallen by more than the tolerance, 3 if
+Kafka cannot be started. --write puts the new ones there and writes docs/server-figures.md from them; --page
+writes the page from what is there. Wants Java, Go, a compiler for C, 2 GB and a machine with nothing else to
+do; takes some twelve minutes.
 """
 
 from __future__ import annotations
@@ -42,9 +43,18 @@ from bench.server_client import (
     rebalance,
     repeated,
 )
-from bench.server_data import POLICIES, all_alive, commit_rounds, kept_commit_rounds, overtaken, start_rounds
+from bench.server_data import (
+    POLICIES,
+    all_alive,
+    commit_rounds,
+    kept_commit_rounds,
+    log_start_rounds,
+    overtaken,
+)
 from bench.server_page import SECTIONS, TOLERANCE, Report, Row, as_json, changes, from_json, page
 from bench.server_sides import Side, at, kafka, rota
+from bench.server_starts import OTHERS, first_rounds, start_rounds
+from bench.server_starts import rota as started
 
 from rota.conformance.targets.process import NotStarted
 
@@ -64,6 +74,14 @@ MEMBERS = (10, 100, 1_000)
 MANY = 10_000
 MOST = 100_000
 HOURS = 24
+ALONE = "starts"
+"""The section that is measured before either side is there."""
+
+NOBODY = Side("nobody", "", None)
+
+READY_SECONDS = 0.5
+"""How long a start with nothing may take until the first answer."""
+
 COMMITTERS = 4
 COMMITS_UNDER_WAY = (1, 16)
 RECORDS = 1_000_000
@@ -159,6 +177,19 @@ def rebalance_rounds(side: Side, members: int, each: bool = False) -> Iterator[R
         yield run
 
 
+def start_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
+    """Starts with nothing, beside what is wanted and whatever else a test may start; no side is used."""
+    figure = Figure("first answer", "s", more=False, wanted=1.0)
+    yield Measurement("starts", (figure,), first_rounds(started), wanted_rounds(READY_SECONDS), "wanted")
+    for name, start in OTHERS.items():
+        figures = (
+            Figure(f"until groups are coordinated, beside {name}", "s", more=False),
+            Figure(f"processor until then, beside {name}", "s", more=False),
+            Figure(f"memory then, beside {name}", "MB", more=False),
+        )
+        yield Measurement("starts", figures, start_rounds(started), start_rounds(start), name)
+
+
 def heartbeat_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
     """Heartbeats, by either client."""
     for members in CONNECTIONS:
@@ -217,7 +248,7 @@ def data_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measu
             Figure(what, "s", more=False, wanted=1.0),
             Figure(what, "s of the server's processor", more=False, wanted=1.0),
         )
-        sides = start_rounds(commits_of, RECORDS), wanted_rounds(START_SECONDS, START_SECONDS)
+        sides = log_start_rounds(commits_of, RECORDS), wanted_rounds(START_SECONDS, START_SECONDS)
         yield Measurement("data", figures, *sides, "wanted")
 
 
@@ -247,6 +278,7 @@ def core_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measu
 
 
 MEASUREMENTS = {
+    ALONE: start_measurements,
     "heartbeats": heartbeat_measurements,
     "rebalances": rebalance_measurements,
     "data": data_measurements,
@@ -264,6 +296,17 @@ def measure(
         all_of_them = (MEASUREMENTS[section](ours, theirs, program) for section in sections)
         for measurement in chain.from_iterable(all_of_them):
             yield from measurement.rows(rounds, warm_ups)
+
+
+def measured(sections: Sequence[str], target: str | None) -> Iterator[Row]:
+    """The rows of some sections, beside a target or Kafka. Errors: NotStarted, Failed."""
+    if ALONE in sections and not target:
+        yield from measure([ALONE], NOBODY, NOBODY)
+    if rest := [section for section in sections if section != ALONE]:
+        with ExitStack() as stack:
+            ours = stack.enter_context(rota())
+            theirs = at(target, "target") if target else stack.enter_context(kafka())
+            yield from measure(rest, ours, theirs)
 
 
 def machine() -> str:
@@ -313,12 +356,9 @@ def main(arguments: Sequence[str]) -> int:
     sections = given.only or list(MEASUREMENTS)
     rows = []
     try:
-        with ExitStack() as stack:
-            ours = stack.enter_context(rota())
-            theirs = at(given.target, "target") if given.target else stack.enter_context(kafka())
-            for row in measure(sections, ours, theirs):
-                rows.append(row)
-                print(f"{row.section}: {row.what}: {row.ours} {row.theirs} {row.unit}", flush=True)
+        for row in measured(sections, given.target):
+            rows.append(row)
+            print(f"{row.section}: {row.what}: {row.ours} {row.theirs} {row.unit}", flush=True)
     except (NotStarted, Failed, OSError) as error:
         print(f"rota: {error}", file=sys.stderr)
         return 3

@@ -86,7 +86,7 @@ def write_log(folder: Path, commits_in_order: Iterable[Sequence[OffsetRecord]], 
 
 
 @contextmanager
-def start_rounds(
+def log_start_rounds(
     commits_of: Callable[[int], Iterable[Sequence[OffsetRecord]]], records: int
 ) -> Iterator[Round]:
     """Seconds from the start of `rota serve` to the line that says where it listens, and its processor's."""

@@ -18,7 +18,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.libraries.brokers import TARGETS, broker
@@ -60,6 +60,8 @@ def played(target: str, suite: Suite, given: argparse.Namespace) -> dict[str, st
     file = kept(target, suite)
     file.parent.mkdir(parents=True, exist_ok=True)
     ended = _kept(file) if not (given.again or given.test) else {}
+    if given.failed:
+        ended = without_failed(ended)
     folder = suite.fetched() / suite.folder_of_tests
     deadline = time.monotonic() + given.seconds
     with broker(target, suite) as address:
@@ -78,6 +80,13 @@ def played(target: str, suite: Suite, given: argparse.Namespace) -> dict[str, st
             if not given.test:
                 file.write_text(json.dumps(ended, indent=1), encoding="utf-8")
     return ended
+
+
+def without_failed(ended: Mapping[str, str]) -> dict[str, str]:
+    """What is kept without the tests that failed, each with all that is below it."""
+    failed = [name for name, how in ended.items() if how == FAIL]
+    below = tuple(f"{name}/" for name in failed)
+    return {name: how for name, how in ended.items() if name not in failed and not name.startswith(below)}
 
 
 def batched(names: Sequence[str], many: int) -> Iterator[Sequence[str]]:
@@ -125,6 +134,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="N",
                         help="begin nothing more on it after so long; the next run goes on")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="play what is kept already, too")
+    parser.add_argument("--failed", action="store_true", help="play again what failed")
     parser.add_argument("--write", action="store_true", help="write the table of docs/libraries.md")
     return parser.parse_args(arguments)
 

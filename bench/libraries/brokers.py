@@ -31,6 +31,12 @@ _PROXY_PORT = 8474
 _BEHIND = 100
 """A broker behind a proxy listens so many ports further up."""
 
+_SHARED = {
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+}
+"""What share groups of Kafka need of a cluster of one."""
+
 _PROXIES = 5
 """How many brokers sarama's suite looks for; here all proxies lead to one."""
 
@@ -52,7 +58,8 @@ def broker(target: str, suite: Suite) -> Iterator[str]:
 def _rota(suite: Suite, listen: int, advertised: str) -> Iterator[None]:
     settings = {AUTO_CREATE: 100, **suite.settings}
     words = [f"{name}={value}" for name, value in settings.items()]
-    command = [sys.executable, "-m", "rota", "serve", "--port", str(listen)]
+    listeners = ("--listen", f"PLAINTEXT://127.0.0.1:{listen}", "--advertise", f"PLAINTEXT://{advertised}")
+    command = [sys.executable, "-m", "rota", "serve", *listeners]
     process = Process([*command, *(word for each in words for word in ("--set", each))])
     try:
         process.listens(("127.0.0.1", listen), within=30)
@@ -65,7 +72,7 @@ def _rota(suite: Suite, listen: int, advertised: str) -> Iterator[None]:
 def _kafka(suite: Suite, listen: int, advertised: str) -> Iterator[None]:
     release = RELEASES[KAFKA]
     node = Node(1, listen, {1: free_ports(1)[0]})
-    settings = {**suite.settings, "advertised.listeners": f"PLAINTEXT://{advertised}"}
+    settings = {**suite.settings, **_SHARED, "advertised.listeners": f"PLAINTEXT://{advertised}"}
     (started,) = together([(java_for(release), node)], release, settings)
     try:
         yield

@@ -26,6 +26,7 @@ def _played(test: str, folder: Path) -> tuple[str, str]:
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     asked = {"TESTS": test[:4], "TEST_REPORT": str(report), "RDKAFKA_TEST_CONF": str(folder / "test.conf")}
+    asked["LD_LIBRARY_PATH"] = os.pathsep.join(("../src", "../src-cpp"))
     run = subprocess.run(
         ("./test-runner", "-p1", "-L", "-Q"),
         env={**os.environ, **asked},

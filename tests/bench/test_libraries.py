@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from bench.libraries.__main__ import without_failed
 from bench.libraries.page import BEGIN, page, sorted_out
 from bench.libraries.playing import Place, leaves, play
 from bench.libraries.reach import reaching
@@ -146,3 +147,15 @@ def test_events_of_pytest_are_heard(tmp_path):
     names = [f"test_some.py::test_{letter}" for letter in "abcd"]
     found = play(names, suite.command, place, 30)
     assert [found.ended[name] for name in names] == ["pass", "fail", "fail", "skip"]
+
+
+def test_what_failed_is_played_again_with_all_that_is_below_it():
+    ended = {
+        "A": "fail",
+        "A/b": "fail",
+        "A/c": "pass",
+        "AB": "pass",
+        "t/x.py::b": "fail",
+        "t/x.py::c": "pass",
+    }
+    assert without_failed(ended) == {"AB": "pass", "t/x.py::c": "pass"}

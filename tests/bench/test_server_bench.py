@@ -9,21 +9,24 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
-from time import process_time
+from time import process_time, sleep
 
 import pytest
 from bench.server_page import TOLERANCE, Report, Row, as_json, changes, from_json, page
 
-from bench import coordinator_growth, server, server_client, server_data, server_sides
+from bench import coordinator_growth, server, server_client, server_data, server_sides, server_starts
+from rota.conformance.targets.ports import free_ports
 from rota.coordinator import GroupCoordinator, OffsetRecord
 from rota.log import LogOptions
 from rota.server import DataDir, running
 from rota.server.groups import GroupService
 from rota.server.storage import Storage
+from rota.wire import encode_response, frame
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
@@ -111,7 +114,10 @@ def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
         yield server_sides.Side("nobody", "127.0.0.1:1", None)
 
     def run(*words: str, rows: Sequence[Row] = ROWS) -> int:
-        monkeypatch.setattr(server, "measure", lambda sections, ours, theirs: iter(rows))
+        def measure(sections: Sequence[str], *sides: object) -> Iterator[Row]:
+            return iter(() if sections == [server.ALONE] else rows)
+
+        monkeypatch.setattr(server, "measure", measure)
         return server.main(["--docs", str(tmp_path), *words])
 
     monkeypatch.setattr(server, "rota", nobody)
@@ -192,11 +198,12 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("short")
 def test_every_measurement_has_a_value_for_each_round_and_side() -> None:
+    sections = [each for each in server.MEASUREMENTS if each != server.ALONE]
     with running(NO_DELAY) as ours, running(NO_DELAY) as theirs:
         sides = [server_sides.at(address, "rota") for address in (ours, theirs)]
         assert {side.pid for side in sides} == {os.getpid()}
-        rows = list(server.measure(list(server.MEASUREMENTS), *sides, rounds=2, warm_ups=1))
-    assert {row.section for row in rows} == set(server.MEASUREMENTS)
+        rows = list(server.measure(sections, *sides, rounds=2, warm_ups=1))
+    assert {row.section for row in rows} == set(sections)
     assert len(rows) == 4 + 8 + 4 + 2 + 3 * 2 + 2 * 2 + 5 + 3
     exact = [row for row in rows if not row.theirs]
     assert {row.unit for row in exact} == {"bytes"}
@@ -208,6 +215,58 @@ def test_every_measurement_has_a_value_for_each_round_and_side() -> None:
         *("rota", "rota with 3"),
         *("wanted", "a group of ten", "ten groups"),
     }
+
+
+def test_a_start_has_a_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With servers in this process; the second is slow to start, which is told."""
+    monkeypatch.setattr(server, "started", lambda: Here(0.0))
+    monkeypatch.setattr(server, "OTHERS", {"a slow one": lambda: Here(0.5)})
+    monkeypatch.setattr(server_starts, "cpu_seconds", lambda pid: float(pid == os.getpid()))
+    rows = list(server.measured([server.ALONE], None))
+    assert [(row.what, row.unit, row.beside) for row in rows] == [
+        ("first answer", "s", "wanted"),
+        ("until groups are coordinated, beside a slow one", "s", "a slow one"),
+        ("processor until then, beside a slow one", "s", "a slow one"),
+        ("memory then, beside a slow one", "MB", "a slow one"),
+    ]
+    first, beside, processor, memory = rows
+    assert set(first.theirs) == {server.READY_SECONDS}
+    assert min(beside.theirs) > 0.5
+    assert min(beside.ours) > 0
+    assert {*processor.ours, *processor.theirs} == {1.0}
+    assert min(memory.ours) > 10
+
+
+class Here:
+    """rota in this process, so many seconds later."""
+
+    def __init__(self, late: float) -> None:
+        sleep(late)
+        self._running = running(NO_DELAY)
+        host, _, port = self._running.__enter__().rpartition(":")
+        self.address = host, int(port)
+
+    def post_mortem(self, grace: float) -> str | None:
+        return None
+
+    def stop(self) -> None:
+        self._running.__exit__(None, None, None)
+
+
+def test_an_answer_is_waited_for_and_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1)
+    monkeypatch.setattr(server_starts, "PATIENCE", 0.1)
+    with pytest.raises(server.NotStarted, match=r"nothing listens after 0\.1 s"):
+        server_starts.first_answer(("127.0.0.1", port))
+    answer = frame(encode_response("ApiVersions", 0, {"error_code": 35, "api_keys": []}, 1))
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(server_starts.first_answer, listening.getsockname())
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(1024)
+            connection.sendall(answer)
+            with pytest.raises(server.NotStarted, match="its first answer is an error"):
+                waiting.result(10)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,27 @@ def epochs(name, index, epoch, current=-1):
     return "OffsetForLeaderEpoch", 4, {"topics": [{"topic": name, "partitions": [one]}]}
 
 
+def features(*updates, version=2, validate_only=True):
+    each = [
+        {"feature": name, "max_version_level": level, "upgrade_type": how} for name, level, how in updates
+    ]
+    return "UpdateFeatures", version, {"feature_updates": each, "validate_only": validate_only}
+
+
+def moved(*places, version=2):
+    dirs = [
+        {"path": path, "topics": [{"name": name, "partitions": indexes}]} for path, name, indexes in places
+    ]
+    return "AlterReplicaLogDirs", version, {"dirs": dirs}
+
+
+def quorum(*places, version=2):
+    each = [{"topic_name": name, "partitions": [{"partition_index": index}]} for name, index in places]
+    return "DescribeQuorum", version, {"topics": each}
+
+
 A, B = "t", "u"
+LOG_OF_METADATA = "__cluster_metadata"
 DIALOGUES = {
     "configs of a new topic": [
         create(A, retention_ms="1000000", cleanup_policy="compact", max_message_bytes="2000"),
@@ -380,6 +400,13 @@ DIALOGUES = {
         change(BROKER, "1", ("num.partitions", SET, "3")),
         change(BROKER, "", ("num.partitions", SET, "3")),
         change(BROKER, "1", ("auto.create.topics.enable", SET, "false")),
+        change(BROKER, "1", ("advertised.listeners", SET, "PLAINTEXT://127.0.0.1:1")),
+        change(BROKER, "1", ("node.id", SET, "3")),
+        change(BROKER, "1", ("log.cleaner.backoff.ms", SET, "-1")),
+        change(BROKER, "1", ("log.cleaner.backoff.ms", SET, "soon")),
+        change(BROKER, "1", ("log.cleaner.backoff.ms", SET, "15001")),
+        describe((BROKER, "1"), keys=["log.cleaner.backoff.ms"], synonyms=True),
+        change(BROKER, "1", ("log.cleaner.backoff.ms", DELETE, None)),
         change(BROKER, "1", ("nonsense", SET, "3")),
         describe((BROKER, "1"), keys=["nonsense"]),
         change(BROKER, "2", ("message.max.bytes", SET, "3000")),
@@ -613,6 +640,35 @@ DIALOGUES = {
                 "include_cluster_authorized_operations": True,
             },
         ),
+    ],
+    "controllers and directories": [
+        create(A),
+        quorum(),
+        quorum((LOG_OF_METADATA, 1)),
+        quorum((A, 0)),
+        quorum((LOG_OF_METADATA, 0), (A, 0)),
+        quorum((LOG_OF_METADATA, 0), (LOG_OF_METADATA, 0)),
+        moved(),
+        moved(("/nowhere", A, [0])),
+        moved(("nowhere", A, [0, 7]), version=1),
+        moved(("/nowhere", "no", [0])),
+        features(),
+        features(version=1),
+        features(("nonsense", 1, 1)),
+        features(("nonsense", 1, 1), version=1, validate_only=False),
+        features(("nonsense", 0, 1)),
+        features(("nonsense", 0, 2)),
+        features(("", 1, 1)),
+        features(("group.version", 1, 1)),
+        features(("group.version", 1, 1), version=1),
+        features(("group.version", 9, 1)),
+        features(("group.version", -1, 1)),
+        features(("group.version", 1, 0)),
+        features(("group.version", 1, 7)),
+        features(("group.version", 0, 1)),
+        features(("group.version", 1, 1), ("nonsense", 1, 1), version=1),
+        features(("transaction.version", 3, 1), version=1),
+        features(("transaction.version", 2, 1)),
     ],
     "fetch sessions": [
         create(A, B, count=2),

@@ -242,6 +242,18 @@ class Stage:
         since = "since then" if found["transaction_start_time_ms"] > 0 else "never begun"
         return f"{found['transaction_state']} {who} {found['transaction_timeout_ms']} ms, {since}, [{topics}]"
 
+    def listed(self, version: int = 1, **filters: object) -> str:
+        """ListTransactions, as far as they are of this dialogue."""
+        filters = {"state_filters": [], "producer_id_filters": [], **filters}
+        answer = self.ask("ListTransactions", version, **filters)
+        unknown = [f"no state {each}" for each in answer["unknown_state_filters"]]
+        found = [
+            f"{each['transactional_id'][0]} {each['transaction_state']} {self.label(each['producer_id'])}"
+            for each in answer["transaction_states"]
+            if each["transactional_id"].endswith(self._suffix)
+        ]
+        return ", ".join([NAMES[answer["error_code"]], *sorted(found), *unknown])
+
     def producers(self) -> str:
         """DescribeProducers."""
         asked = [{"name": self.topic, "partition_indexes": [0]}]
@@ -410,7 +422,25 @@ def offsets(s: Stage) -> None:
     s.ended(q, False, 5)
 
 
-DIALOGUES = (ids, by_hand, side_by_side, fenced, timed_out, by_itself, offsets)
+def listing(s: Stage) -> None:
+    """Which transactions there are: by state, by producer, by how long they have gone on."""
+    p, q = s.begun("x"), s.begun("y")
+    s.tell("begun", s.listed(0), "|", s.listed(2), "|", s.listed(duration_filter=0))
+    s.tell("adds", s.add(p))
+    time.sleep(0.05)
+    s.tell("all", s.listed())
+    states = (["Ongoing"], ["Empty", "Sleeping"], ["Sleeping"], ["ongoing", "Dead", "PrepareEpochFence"])
+    s.tell("by state", *(f"{s.listed(state_filters=each)} |" for each in states))
+    producers = ([p.producer_id], [q.producer_id, -1], [-1])
+    s.tell("by producer", *(f"{s.listed(producer_id_filters=each)} |" for each in producers))
+    s.tell("by duration", *(f"{s.listed(duration_filter=each)} |" for each in (-1, 0, 3_600_000)))
+    both = {"state_filters": ["Empty"], "producer_id_filters": [p.producer_id]}
+    s.tell("by both", s.listed(**both))
+    s.ended(p, True)
+    s.tell("committed", s.listed(), "|", s.listed(state_filters=["CompleteCommit"]))
+
+
+DIALOGUES = (ids, by_hand, side_by_side, fenced, timed_out, by_itself, offsets, listing)
 
 
 def played(dialogue: Callable[[Stage], None], address: str) -> str:

@@ -225,6 +225,9 @@ def transactions_are_spread(broker, connect):
             assert told["error_code"] in ((0,) if not error else (NOT_COORDINATOR,))
             assert client.call("InitProducerId", 4, transactional_id=None, transaction_timeout_ms=1,
                                producer_id=-1, producer_epoch=-1)["error_code"] == 0  # fmt: skip
+    for node_id, name in names.items():
+        told = clients[node_id].call("ListTransactions", 1)["transaction_states"]
+        assert [each["transactional_id"] for each in told] == [name]
 
 
 def test_transactions_are_coordinated_by_hash(three, connect):
@@ -288,8 +291,9 @@ BUGS = (
      requests_of_many_groups),
     ("another-order", "rota.server.elsewhere:_together", "order[_id_of(each)]", "_id_of(each)",
      requests_of_many_groups),
-    ("lists-all", ELSEWHERE + "_listed", "if self._has_group", "if True or self._has_group",
-     requests_of_many_groups),
+    ("lists-all", ELSEWHERE + "_listed", "if is_here(", "if True or is_here(", requests_of_many_groups),
+    ("lists-all-transactions", ELSEWHERE + "_listed", "if is_here(", "if True or is_here(",
+     transactions_are_spread),
     ("any-leader", "rota.server.topics:Topics.led", "!= node_id", "is None", partitions_are_spread),
     ("leaders-are-told-wrong", CLUSTER + "_described", "placement.is_one", "True", partitions_are_spread),
     ("any-factor", "rota.server.create_topics:CreateTopics._factor", "1 <= factor <= brokers", "True",

@@ -207,6 +207,7 @@ ASKED = {
     "AlterConfigs": RESOURCES,
     "DescribeConfigs": RESOURCES,
     "IncrementalAlterConfigs": RESOURCES,
+    "AlterReplicaLogDirs": {"dirs": [{"path": "/d", "topics": [{"name": "t", "partitions": [0]}]}]},
     "AlterPartitionReassignments": {"topics": [{"name": "t", "partitions": [{"partition_index": 0}]}]},
     "DeleteRecords": {"topics": [{"name": "t", "partitions": [{"partition_index": 0}]}]},
     "DescribeTopicPartitions": {"topics": [{"name": "t"}]},

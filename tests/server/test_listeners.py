@@ -18,7 +18,8 @@ from rota.cli.conform import conform
 from rota.cli.serve import serve
 from rota.mutants.core import CoreBug, planted
 from rota.security import MECHANISMS, Users
-from rota.server import running
+from rota.server import controlled, running
+from rota.server.broker_configs import OF_START, STATIC
 from rota.server.listeners import Listening, listeners_of
 
 SERVE = (sys.executable, "-m", "rota", "serve")
@@ -68,8 +69,6 @@ def secured(pki, **changes):
 @contextmanager
 def everywhere(pki, **changes):
     """Its addresses by protocol."""
-    from rota.server import controlled
-
     with controlled(where=secured(pki, **changes)) as broker:
         endpoints = broker._controls.server.endpoints
         yield {each.listener: endpoints.at(1, each.listener) for each in endpoints.all()}
@@ -227,8 +226,6 @@ def test_clients_are_told_what_is_advertised(connect):
         ["INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0"], ["OUTSIDE://kafka.example:19092"],
         "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
     )  # fmt: skip
-    from rota.server import controlled
-
     with controlled(where=Listening(here, brokers=2)) as broker:
         ports = broker._controls.server.endpoints.ports
         for name, wanted in (
@@ -244,6 +241,28 @@ def test_clients_are_told_what_is_advertised(connect):
             assert (found["host"], found["port"]) in wanted
 
 
+def test_configs_say_where_the_broker_listens(connect):
+    here = listeners_of(
+        ["INSIDE://127.0.0.1:0,PLAINTEXT://127.0.0.1:0"], ["INSIDE://kafka.example:19092"], "INSIDE:PLAINTEXT"
+    )
+    with controlled(where=Listening(here, brokers=2)) as broker:
+        ports = [broker._controls.server.endpoints.ports[1, name] for name in ("INSIDE", "PLAINTEXT")]
+        asked = {"resource_type": 4, "resource_name": "1", "configuration_keys": [*OF_START]}
+        client = connect(f"127.0.0.1:{ports[1]}")
+        (told,) = client.call("DescribeConfigs", 4, resources=[asked], include_synonyms=True)["results"]
+    of_start = {each["name"]: each for each in told["configs"]}
+    assert {name: (each["value"], each["config_type"]) for name, each in of_start.items()} == {
+        "broker.id": ("1", 3),
+        "node.id": ("1", 3),
+        "listeners": (f"INSIDE://127.0.0.1:{ports[0]},PLAINTEXT://127.0.0.1:{ports[1]}", 7),
+        "advertised.listeners": (f"INSIDE://kafka.example:19092,PLAINTEXT://127.0.0.1:{ports[1]}", 7),
+        "listener.security.protocol.map": ("INSIDE:PLAINTEXT,PLAINTEXT:PLAINTEXT", 2),
+    }
+    for name, each in of_start.items():
+        assert (each["read_only"], each["config_source"]) == (True, STATIC)
+        assert each["synonyms"] == [{"name": name, "value": each["value"], "source": STATIC}]
+
+
 @pytest.mark.parametrize(
     ("function", "old", "new", "story"),
     [
@@ -252,6 +271,9 @@ def test_clients_are_told_what_is_advertised(connect):
         ("rota.server.endpoints:Endpoints._bind_one", "listener.told or", "None or", "told"),
         ("rota.server.endpoints:Endpoints._bind_one", "told + node_id - NODE_ID", "told", "told"),
         ("rota.server.endpoints:Endpoints._bind_one", "if listener.has_sasl", "if False", "sasl"),
+        ("rota.server.endpoints:Endpoints.configs", "self.at(node_id, name)", "'127.0.0.1:0'", "configs"),
+        ("rota.server.endpoints:Endpoints.configs", "== node_id", ">= 1", "configs"),
+        ("rota.server.endpoints:Endpoints.configs", "each.port)", "each.listener.port)", "configs"),
     ],
 )
 def test_a_planted_bug_is_told(function, old, new, story, connect, pki):
@@ -274,6 +296,7 @@ def sasl_is_asked_for(connect, pki):
 STORIES = {
     "tls": lambda connect, pki: plain_words_are_no_tls(pki),
     "told": lambda connect, pki: test_clients_are_told_what_is_advertised(connect),
+    "configs": lambda connect, pki: test_configs_say_where_the_broker_listens(connect),
     "sasl": sasl_is_asked_for,
 }
 

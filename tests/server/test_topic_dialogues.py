@@ -47,6 +47,11 @@ PLANTED = {
         "rota.server.broker_configs.BrokerConfigs.of_topic",
         lambda self, name: iter([*topic_configs_of(self, name)][-1:]),
     ),
+    "what a broker is can be altered": (
+        "configs of the broker",
+        "rota.server.broker_configs.OF_START",
+        {},
+    ),
     "the end is not looked at": (
         "records deleted",
         "rota.server.partition.PartitionLog.delete_before",
@@ -81,6 +86,21 @@ PLANTED = {
         "what only a cluster has",
         "rota.server.one_node.replicas_problem",
         always(""),
+    ),
+    "any directory is there": (
+        "controllers and directories",
+        "rota.server.one_node.LOG_DIR",
+        "/nowhere",
+    ),
+    "any feature is there": (
+        "controllers and directories",
+        "rota.server.controllers._problem",
+        always(""),
+    ),
+    "the log of metadata has two partitions": (
+        "controllers and directories",
+        "rota.server.controllers.QUORUM",
+        ("__cluster_metadata", 1),
     ),
     "the topic of offsets is like any other": (
         "the offsets topic when it is there",

@@ -11,6 +11,7 @@ from harness.transactions import (
     fenced,
     golden,
     ids,
+    listing,
     offsets,
     played,
     side_by_side,
@@ -78,6 +79,10 @@ BUGS = (
         "and False",
         by_hand,
     ),
+    ("any-state", SERVICE + "list_all", "not states or", "True or", listing),
+    ("any-producer", SERVICE + "list_all", "not ids or", "True or", listing),
+    ("any-duration", SERVICE + "list_all", "longer < 0 or", "True or", listing),
+    ("unknown-states-untold", SERVICE + "list_all", "not in _NAMES_OF_STATES", "is None", listing),
     (
         "sequence-goes-on",
         PRODUCERS + "_of_epoch",

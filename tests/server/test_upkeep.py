@@ -2,7 +2,10 @@
 
 import time
 
+import pytest
+
 from rota.server.partition import PartitionLog
+from rota.server.upkeep import Upkeep
 
 CONFIGS = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0"}
 
@@ -74,6 +77,44 @@ def test_a_policy_may_come_later(start, user, batch):
     asked = {"resource_type": 2, "resource_name": "t", "configs": [change]}
     assert client.call("IncrementalAlterConfigs", 1, resources=[asked])["responses"][0]["error_code"] == 0
     assert until(lambda: client.values(0) == [(1, b"v1"), (2, b"v2")])
+
+
+def backoff_is_altered(client, batch):
+    """Looked at each 20 ms, then hardly ever."""
+    create(client, **CONFIGS)
+    alter(client, "60000")
+    time.sleep(0.1)
+    at = now()
+    for number in range(3):
+        client.produce(batch(b"v%d" % number, timestamp=at + 10 * number))
+    time.sleep(0.2)
+    assert len(client.values(0)) == 3
+
+
+def alter(client, value):
+    change = {"name": "log.cleaner.backoff.ms", "config_operation": 0, "value": value}
+    asked = {"resource_type": 4, "resource_name": "1", "configs": [change]}
+    assert client.call("IncrementalAlterConfigs", 1, resources=[asked])["responses"][0]["error_code"] == 0
+
+
+def test_how_often_is_altered(start, user, batch):
+    backoff_is_altered(user(start(log_cleaner_backoff_ms=20)), batch)
+
+
+def test_no_time_at_all_is_a_millisecond(start, user, batch):
+    client = user(start(log_cleaner_backoff_ms=20))
+    alter(client, "0")
+    create(client, **CONFIGS)
+    at = now()
+    for number in range(3):
+        client.produce(batch(b"v%d" % number, timestamp=at + 10 * number))
+    assert until(lambda: len(client.values(0)) == 2)
+
+
+def test_planted_bug_what_is_altered_does_not_count(start, user, batch, monkeypatch):
+    monkeypatch.setattr(Upkeep, "_backoff_ms", lambda self: 20)
+    with pytest.raises(AssertionError):
+        backoff_is_altered(user(start(log_cleaner_backoff_ms=20)), batch)
 
 
 def test_append_time(start, user, batch):

@@ -98,6 +98,8 @@ class Draw:
         if kafka_type in INTEGERS:
             bound = 2 ** (INTEGERS[kafka_type] - 1)
             return hint(rng.choice((0, 1, -1, bound - 1, -bound, rng.randrange(-bound, bound))))
+        if kafka_type == "uint16":
+            return hint(rng.choice((0, 1, 2**16 - 1, rng.randrange(2**16))))
         if kafka_type == "datetime_i64":
             return hint.parse(EPOCH + timedelta(milliseconds=rng.choice((0, 1_000, 1_700_000_000_000))))
         if kafka_type in TIMES:
@@ -220,6 +222,8 @@ def any_plain(kind):
         "string": text,
         "bytes": st.binary(max_size=200),
         "uuid": st.integers(0, 2**128 - 1).map(lambda number: UUID(int=number)),
+        "uint16": st.integers(0, 2**16 - 1),
+        "float64": st.floats(allow_nan=False),
     }[kind]
 
 

@@ -25,6 +25,7 @@ MODULES = {
     "CreateTopics": topics,
     "DeleteTopics": topics,
     "DescribeConfigs": configs,
+    "AlterReplicaLogDirs": cluster,
     "DescribeLogDirs": cluster,
     "OffsetForLeaderEpoch": offsets,
 }
@@ -37,6 +38,7 @@ REMOVED = {
     "CreateTopics": range(2),
     "DeleteTopics": range(1),
     "DescribeConfigs": range(1),
+    "AlterReplicaLogDirs": range(1),
     "DescribeLogDirs": range(1),
     "OffsetForLeaderEpoch": range(2),
 }

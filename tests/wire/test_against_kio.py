@@ -19,6 +19,7 @@ KIO_LACKS = {
     "DescribeConfigs": {0},
     "DeleteGroups": {3},
     "TxnOffsetCommit": {6},
+    "AlterReplicaLogDirs": {0},
     "DescribeLogDirs": {0},
     "OffsetForLeaderEpoch": {0, 1},
 }
@@ -59,7 +60,7 @@ def test_the_kinds_are_counted():
     versions = 11 + 15 + 11 + 14 + 9 + 10 + 7 + 10 + 5 + 6 + 6 + 7 + 6 + 5 + 2 + 6 + 7 + 6 + 4 + 3 + 3 + 1
     versions += 2 + 2 + 6 + 4 + 2
     versions += 3 + 3 + 1 + 3 + 3 + 2 + 1 + 5 + 2 + 3 + 2
-    versions += 5 + 6 + 6 + 1 + 1
+    versions += 5 + 6 + 6 + 1 + 1 + 2 + 3 + 3 + 3
     assert len(MESSAGES) == 2 * versions
 
 

@@ -65,6 +65,7 @@ BESIDE_IT = {
     ("DeleteRecords", 21, 0, 2),
     ("OffsetForLeaderEpoch", 23, 0, 4),
     ("AlterConfigs", 33, 0, 2),
+    ("AlterReplicaLogDirs", 34, 0, 2),
     ("DescribeLogDirs", 35, 0, 5),
     ("ElectLeaders", 43, 0, 2),
     ("AlterPartitionReassignments", 45, 0, 1),
@@ -78,6 +79,9 @@ BESIDE_IT = {
     ("EndTxn", 26, 0, 5),
     ("DescribeProducers", 61, 0, 0),
     ("DescribeTransactions", 65, 0, 0),
+    ("ListTransactions", 66, 0, 2),
+    ("DescribeQuorum", 55, 0, 2),
+    ("UpdateFeatures", 57, 0, 2),
     ("OffsetDelete", 47, 0, 0),
     ("ConsumerGroupHeartbeat", 68, 0, 1),
     ("ConsumerGroupDescribe", 69, 0, 1),
@@ -85,6 +89,7 @@ BESIDE_IT = {
 ADVERTISED = {"Fetch": (4, 18), "ListOffsets": (1, 11), "OffsetCommit": (2, 10), "OffsetFetch": (1, 10)}
 ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5), "DescribeConfigs": (1, 4)}
 ADVERTISED |= {"DeleteTopics": (1, 6), "OffsetForLeaderEpoch": (2, 4), "DescribeLogDirs": (1, 5)}
+ADVERTISED |= {"AlterReplicaLogDirs": (1, 2)}
 """Where a broker of Kafka 4.4.0 does not advertise what the codec can do."""
 
 

@@ -19,6 +19,7 @@ from rota.server.beginning import AT_RANDOM, Beginning, Ids
 from rota.server.cluster import Cluster
 from rota.server.connection import Connection
 from rota.server.context import RequestContext
+from rota.server.controllers import describe_quorum, update_features
 from rota.server.create_topics import CreateTopics
 from rota.server.delete_records import DeleteRecords, OffsetForLeaderEpoch
 from rota.server.describe_configs import DescribeConfigs, ListConfigResources
@@ -38,7 +39,7 @@ from rota.server.listeners import USUALLY, Listening, on_port
 from rota.server.one_node import OneNode
 from rota.server.placement import Placement
 from rota.server.produce import Produce
-from rota.server.settings import USUAL, Settings
+from rota.server.settings import NODE_ID, USUAL, Settings
 from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
 from rota.server.timers import wall_clock_ms
@@ -188,6 +189,7 @@ class Server:
         one, configs = OneNode(self.topics, CLUSTER_ID, cluster.nodes), self.group_configs
         return {
             "AlterConfigs": _answered_in_steps(AlterConfigs(self.topics, configs, incremental=False)),
+            "AlterReplicaLogDirs": _answered_in_steps(one.alter_log_dirs),
             "AlterPartitionReassignments": _answered_in_steps(one.alter_reassignments),
             "ApiVersions": _answered(self.api_versions),
             "CreatePartitions": _answered(CreatePartitions(self.topics)),
@@ -196,8 +198,9 @@ class Server:
             "DeleteTopics": _answered(DeleteTopics(self.topics, groups.topic_gone)),
             "DescribeClientQuotas": _answered(one.describe_quotas),
             "DescribeCluster": one.describe_cluster,
-            "DescribeConfigs": DescribeConfigs(self.topics, configs),
+            "DescribeConfigs": DescribeConfigs(self.topics, configs, self.endpoints.configs(NODE_ID)),
             "DescribeLogDirs": _answered_in_steps(one.describe_log_dirs),
+            "DescribeQuorum": _answered(describe_quorum),
             "DescribeTopicPartitions": _answered_in_steps(DescribeTopicPartitions(self.topics)),
             "ElectLeaders": _answered_in_steps(one.elect_leaders),
             "Fetch": fetches,
@@ -213,6 +216,7 @@ class Server:
             "Produce": produce,
             "SaslAuthenticate": _answered(already_authenticated),
             "SaslHandshake": _answered(already_authenticated),
+            "UpdateFeatures": _answered(update_features),
             **groups.handlers,
             "AddOffsetsToTxn": _answered(transactions.add_offsets),
             "AddPartitionsToTxn": _answered_in_steps(transactions.add_partitions),
@@ -220,6 +224,7 @@ class Server:
             "DescribeTransactions": _answered(transactions.describe),
             "EndTxn": transactions.end,
             "InitProducerId": _answered(transactions.init_producer_id),
+            "ListTransactions": _answered_in_steps(transactions.list_all),
         }
 
     def _transactions(self, groups: GroupService, fetches: Fetches) -> TransactionService:

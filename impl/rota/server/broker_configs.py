@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rota.server.config_kinds import BadValue
+from rota.server.config_kinds import INT, LIST, LONG, STRING, BadValue, Kind, whole
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.settings import KNOWN, NODE_ID, Settings, default_text
 from rota.server.topic_configs import BY_BROKERS_NAME, DEFINITIONS, Configs
@@ -21,6 +21,19 @@ ALL = ""
 
 MAX_CONFIGS = 4_096
 """Characters of all configs of one topic, or of those that a broker is given while it runs."""
+
+OF_START: Mapping[str, int] = {
+    "advertised.listeners": LIST,
+    "broker.id": INT,
+    "listener.security.protocol.map": STRING,
+    "listeners": LIST,
+    "node.id": INT,
+}
+"""What a broker is and where it listens, with its type: known from its start, and never altered here."""
+
+CLEANER_BACKOFF = "log.cleaner.backoff.ms"
+DYNAMIC: Mapping[str, Kind] = {CLEANER_BACKOFF: whole(LONG, 0)}
+"""Settings that may be altered while the broker runs and that topics have none of."""
 
 _NEW_CLUSTER = {"min.insync.replicas": "1"}
 """What a cluster that is formatted by 4.4.0 has for all brokers (KIP-966)."""
@@ -91,7 +104,7 @@ def usual(name: str) -> str:
 
 def is_dynamic(name: str) -> bool:
     """Whether a broker's config can be altered while it runs; what it does not know can, as in Kafka."""
-    return name in BY_BROKERS_NAME or name not in KNOWN
+    return name in BY_BROKERS_NAME or name in DYNAMIC or not (name in KNOWN or name in OF_START)
 
 
 def check_length(configs: Configs) -> None:
@@ -112,9 +125,10 @@ def check_broker(configs: Configs) -> None:
         text = f"Cannot update these configs dynamically: [{', '.join(fixed)}]"
         raise Refusal(ErrorCode.INVALID_REQUEST, text)
     for name, text in configs.items():
-        if name in BY_BROKERS_NAME:
+        kind = DEFINITIONS[BY_BROKERS_NAME[name]].kind if name in BY_BROKERS_NAME else DYNAMIC.get(name)
+        if kind is not None:
             try:
-                DEFINITIONS[BY_BROKERS_NAME[name]].kind.read(name, text)
+                kind.read(name, text)
             except BadValue as error:
                 raise Refusal(ErrorCode.INVALID_REQUEST, str(error)) from None
 

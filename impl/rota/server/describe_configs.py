@@ -14,6 +14,7 @@ from rota.server.answers import LongAnswer, slices
 from rota.server.broker_configs import (
     ALL,
     DEFAULT,
+    OF_START,
     OF_TOPIC,
     STATIC,
     BrokerConfigs,
@@ -37,7 +38,6 @@ _MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was "
     "sent to an incompatible broker. See the broker logs for more details."
 )
-_IDS = ("broker.id", "node.id")
 _LONGS = re.compile(
     r"(retention|connections\.max\.idle|check\.interval|backoff).*\.ms|.*(members|offsets|request|records)\.max\.bytes|queued.*"
 )
@@ -49,10 +49,12 @@ Body = Mapping[str, Any]
 class DescribeConfigs:
     """The handler: a few resources at a time, since a request may name many topics with all their configs."""
 
-    def __init__(self, topics: Topics, groups: GroupConfigs) -> None:
+    def __init__(self, topics: Topics, groups: GroupConfigs, listeners: Mapping[str, str]) -> None:
+        """listeners: where the broker listens, as configs."""
         self._topics = topics
         self._groups = groups
         self._broker = topics.configs
+        self._of_start = {"broker.id": str(NODE_ID), "node.id": str(NODE_ID), **listeners}
 
     def __call__(self, body: Body, context: RequestContext) -> Iterator[None]:
         """Each resource as often as it is asked for, as far as there is room; what has none is left out."""
@@ -98,8 +100,8 @@ class DescribeConfigs:
                 name, sources, _type(name), read_only=not (known and is_dynamic(name)), hidden=not known
             )
         if broker != ALL:
-            for own in _IDS:
-                yield _told(own, [Sourced(own, str(NODE_ID), STATIC)], INT, read_only=True)
+            for name, value in self._of_start.items():
+                yield _told(name, [Sourced(name, value, STATIC)], OF_START[name], read_only=True)
 
 
 def configs_of_topic(topic: Topic, broker: BrokerConfigs) -> Iterator[dict[str, Any]]:

@@ -38,6 +38,9 @@ _SEVERAL_GROUPS_SINCE = 8
 _FROM_BROKERS_SINCE = 4
 """First AddPartitionsToTxn version that only brokers send, whom it does not matter here who is asked."""
 
+_LISTED = {"ListGroups": "groups", "ListTransactions": "transaction_states"}
+"""APIs that list what a broker coordinates: the array in the response."""
+
 _NO_ARRAYS = ("", "")
 _ID = ("group_id", "transactional_id")
 
@@ -51,8 +54,8 @@ class Elsewhere:
     def local(self, body: Body, context: RequestContext) -> Body | None:
         """What of a request is to be done here; None if it is answered already."""
         name, node_id = context.api_name, context.endpoint.node_id
-        if name == "ListGroups":
-            context.answer_by(Changed(context, lambda told: self._listed(told, node_id)))
+        if name in _LISTED:
+            context.answer_by(Changed(context, lambda told: self._listed(name, told, node_id)))
             return body
         found = self._named(name, context.version, body)
         if found is None:
@@ -98,10 +101,11 @@ class Elsewhere:
     def _has_transaction(self, transactional_id: str, node_id: int) -> bool:
         return self._placement.of_transaction(transactional_id) == node_id
 
-    def _listed(self, told: dict[str, Any], node_id: int) -> dict[str, Any]:
-        """The groups that this node coordinates."""
-        here = [each for each in told["groups"] if self._has_group(each["group_id"], node_id)]
-        return {**told, "groups": here}
+    def _listed(self, name: str, told: dict[str, Any], node_id: int) -> dict[str, Any]:
+        """The groups or transactions that this node coordinates."""
+        array = _LISTED[name]
+        is_here = self._has_group if name == "ListGroups" else self._has_transaction
+        return {**told, array: [each for each in told.get(array, ()) if is_here(_id_of(each), node_id)]}
 
 
 class Changed:

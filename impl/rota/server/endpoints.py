@@ -97,7 +97,20 @@ class Endpoints:
     def at(self, node_id: int, listener: str | None = None) -> str:
         """As HOST:PORT, as clients are told it, at the first listener if none is named."""
         found = self.of_node(node_id, listener or self._listening.listeners[0].name)
-        return f"[{found.host}]:{found.port}" if ":" in found.host else f"{found.host}:{found.port}"
+        return _place(found.host, found.port)
+
+    def configs(self, node_id: int) -> dict[str, str]:
+        """Where that broker listens, what of it clients are told, and which protocols: Kafka's configs."""
+        own = [each for each in self._bound if each.endpoint.node_id == node_id]
+        names = [each.listener.name for each in own]
+        listens = [f"{each.listener.name}://{_place(each.listener.host, each.port)}" for each in own]
+        return {
+            "listeners": ",".join(listens),
+            "advertised.listeners": ",".join(f"{name}://{self.at(node_id, name)}" for name in names),
+            "listener.security.protocol.map": ",".join(
+                f"{each.listener.name}:{each.listener.protocol}" for each in own
+            ),
+        }
 
     def bind(self, ports: Ports) -> None:
         """Takes the ports, these ones if they are named. Errors: OSError as of `bind`, then none is taken."""
@@ -178,6 +191,10 @@ class Endpoints:
         """All is closed, or at least nothing more is accepted."""
         with suppress(TimeoutError):
             await asyncio.wait_for(_all_closed(self._servers), STOP_SECONDS)
+
+
+def _place(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 async def _start(server: asyncio.Server, listening: socket.socket) -> None:

@@ -35,6 +35,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "AddOffsetsToTxn": FrameLimit(256 * _KIB, 1_000),
     "AddPartitionsToTxn": FrameLimit(4 * _MIB, 25_000),
     "AlterConfigs": FrameLimit(4 * _MIB, 25_000),
+    "AlterReplicaLogDirs": FrameLimit(4 * _MIB, 25_000),
     "AlterPartitionReassignments": FrameLimit(4 * _MIB, 25_000),
     "ApiVersions": FrameLimit(256 * _KIB, 1_000),
     "ConsumerGroupDescribe": FrameLimit(4 * _MIB, 10_000),
@@ -47,6 +48,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "DescribeConfigs": FrameLimit(4 * _MIB, 10_000),
     "DescribeGroups": FrameLimit(4 * _MIB, 10_000),
     "DescribeProducers": FrameLimit(4 * _MIB, 10_000),
+    "DescribeQuorum": FrameLimit(256 * _KIB, 1_000),
     "DescribeTransactions": FrameLimit(4 * _MIB, 10_000),
     "EndTxn": FrameLimit(256 * _KIB, 1_000),
     "DescribeLogDirs": FrameLimit(4 * _MIB, 25_000),
@@ -61,6 +63,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "LeaveGroup": FrameLimit(4 * _MIB, 12_000),
     "ListGroups": FrameLimit(256 * _KIB, 1_000),
     "ListOffsets": FrameLimit(4 * _MIB, 25_000),
+    "ListTransactions": FrameLimit(256 * _KIB, 1_000),
     "Metadata": FrameLimit(4 * _MIB, 25_000),
     "OffsetCommit": FrameLimit(16 * _MIB, 25_000),
     "OffsetDelete": FrameLimit(4 * _MIB, 25_000),
@@ -69,6 +72,7 @@ FRAME_LIMITS: Mapping[str, FrameLimit] = {
     "Produce": FrameLimit(2**31 - 1, 25_000),
     "SyncGroup": FrameLimit(16 * _MIB, 25_000),
     "TxnOffsetCommit": FrameLimit(16 * _MIB, 25_000),
+    "UpdateFeatures": FrameLimit(256 * _KIB, 1_000),
 }
 """By API; socket.request.max.bytes bounds all of them. What a server with as many partitions as it may have
 and groups of 10,000 members is asked fits in."""

@@ -119,6 +119,21 @@ class OneNode:
         room = {"total_bytes": memory.capacity, "usable_bytes": memory.capacity - memory.held}
         return {"results": [{"log_dir": LOG_DIR, "topics": topics, **room}]}
 
+    def alter_log_dirs(self, body: Body, version: int) -> Steps:
+        """A partition stays in the one directory; where else it is wanted is not there."""
+        told: dict[str, list[dict[str, Any]]] = {}
+        for entry in body["dirs"]:
+            for topic in entry["topics"]:
+                yield
+                count = self._topics.partition_count(topic["name"])
+                partitions = told.setdefault(topic["name"], [])
+                for index in topic["partitions"]:
+                    code = ErrorCode.NONE if 0 <= index < count else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    if entry["path"] != LOG_DIR:
+                        code = ErrorCode.LOG_DIR_NOT_FOUND
+                    partitions.append({"partition_index": index, "error_code": code})
+        return {"results": [{"topic_name": name, "partitions": told[name]} for name in told]}
+
     def _size(self, name: str, index: int) -> dict[str, Any]:
         return {"partition_index": index, "partition_size": self._topics.named(name).partition(index).held}
 

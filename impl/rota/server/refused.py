@@ -82,6 +82,8 @@ def refused(name: str, version: int, body: Body, error_code: int) -> dict[str, A
                 for index in topic["partition_indexes"]
             ]
         }
+    if name == "AlterReplicaLogDirs":
+        return {"results": [_unmoved(topic, error_code) for each in body["dirs"] for topic in each["topics"]]}
     if name == "DescribeTransactions":
         ids = body["transactional_ids"]
         return {"transaction_states": [{"transactional_id": each, "error_code": error_code} for each in ids]}
@@ -172,6 +174,12 @@ def _elections(version: int, body: Body, error_code: int) -> dict[str, Any]:
         for each in body["topic_partitions"] or ()
     ]
     return {"replica_election_results": results} | ({"error_code": error_code} if version >= 1 else {})
+
+
+def _unmoved(topic: Body, error_code: int) -> dict[str, Any]:
+    """A topic of which no partition gets into another directory."""
+    partitions = [{"partition_index": index, "error_code": error_code} for index in topic["partitions"]]
+    return {"topic_name": topic["name"], "partitions": partitions}
 
 
 def _resource(resource: Body) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from rota.transactions import (
     Effects,
     EndReply,
     Partition,
+    State,
     TransactionCoordinator,
     WriteMarkers,
 )
@@ -41,6 +42,11 @@ AGAIN_SECONDS = 0.1
 
 MARKED_AT_ONCE = 100
 """How many markers are written in one step."""
+
+_NAMES_OF_STATES = frozenset({*map(str, State), "Dead", "PrepareEpochFence"})
+"""Kafka's; of the last two there are none here."""
+
+_LISTED_AT_ONCE = 100
 
 _FENCED_SINCE = {"InitProducerId": 4, "AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2}
 """First version of each API whose clients know PRODUCER_FENCED (KIP-588)."""
@@ -126,6 +132,29 @@ class TransactionService:
     def describe(self, body: Body, version: int) -> Body:
         """DescribeTransactions."""
         return {"transaction_states": [self._described(name) for name in body["transactional_ids"]]}
+
+    def list_all(self, body: Body, version: int) -> Generator[None, None, Body]:
+        """ListTransactions. No patterns: a regular expression of Python's may take for ever."""
+        if body.get("transactional_id_pattern"):
+            return {"error_code": ErrorCode.UNSUPPORTED_VERSION}
+        states, ids = body["state_filters"], {*body["producer_id_filters"]}
+        unknown = [each for each in states if each not in _NAMES_OF_STATES]
+        longer, now = body.get("duration_filter", -1), self._around.wall_clock()
+        found = []
+        for some in slices([*self.core.all()], _LISTED_AT_ONCE):
+            found += [
+                {
+                    "transactional_id": each.transactional_id,
+                    "producer_id": each.producer_id,
+                    "transaction_state": str(each.state),
+                }
+                for each in some
+                if (not states or str(each.state) in states)
+                and (not ids or each.producer_id in ids)
+                and (longer < 0 or now - each.started_ms > longer)
+            ]
+            yield
+        return {"unknown_state_filters": unknown, "transaction_states": found}
 
     def describe_producers(self, body: Body, context: RequestContext) -> Generator[None, None, Body]:
         """DescribeProducers."""

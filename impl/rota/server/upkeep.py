@@ -6,9 +6,10 @@ Source: upstream's LogManager#cleanupLogs and LogCleaner, whose periods the sett
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rota.server.answers import Later
+from rota.server.broker_configs import CLEANER_BACKOFF
 from rota.server.compaction import compact
 from rota.server.settings import Settings
 from rota.server.topics import Topics
@@ -24,13 +25,18 @@ class Upkeep:
         self._topics = topics
         self._loop = loop
         self._work = Later(turns)
-        self._periods = (
-            (settings.log_retention_check_interval_ms / 1000, self.delete_old),
-            (settings.log_cleaner_backoff_ms / 1000, self.compact),
+        self._periods: tuple[tuple[Callable[[], int], Callable[[], Iterator[None]]], ...] = (
+            (lambda: settings.log_retention_check_interval_ms, self.delete_old),
+            (self._backoff_ms, self.compact),
         )
         self._timers = [
-            loop.call_later(seconds, self._due, number) for number, (seconds, _) in enumerate(self._periods)
+            loop.call_later(period() / 1000, self._due, number)
+            for number, (period, _) in enumerate(self._periods)
         ]
+
+    def _backoff_ms(self) -> int:
+        """How long to wait from now on; never no time at all."""
+        return max(int(next(self._topics.configs.of_broker(CLEANER_BACKOFF)).value), 1)
 
     def stop(self) -> None:
         """Nothing more is done."""
@@ -42,9 +48,9 @@ class Upkeep:
 
     def _again(self, number: int) -> Iterator[None]:
         """Once through all logs; the next time begins to count when it is over."""
-        seconds, steps = self._periods[number]
+        period, steps = self._periods[number]
         yield from steps()
-        self._timers[number] = self._loop.call_later(seconds, self._due, number)
+        self._timers[number] = self._loop.call_later(period() / 1000, self._due, number)
 
     def delete_old(self) -> Iterator[None]:
         """Records that are older than their topic keeps them go."""
