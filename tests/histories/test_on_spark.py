@@ -13,10 +13,12 @@ from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, files, in_one_run, lines, own_nights, scattered, verdicts
 from rota.explore.spark import session
 from rota.histories.on_spark import OnSpark, look_at_workers
+from rota.histories.results import rows
 
 pytestmark = pytest.mark.spark
 
 PAGE = Path(__file__).parents[2] / "docs" / "many-groups.md"
+WORST = PAGE.with_name("worst-groups.md")
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,25 @@ def test_the_queries_of_the_docs(context, lake, tmp_path):
     assert {one["group"] for one in least} >= {"late_members", "offsets"}
     assert {one["cluster"] for one in counted} == {"east", "west"}
     assert sum(sum(one[1:]) for one in counted) == account.events - 1, "one line is no event"
+
+
+def test_the_worst_groups_of_the_page(context, lake, tmp_path):
+    from pyspark.sql import SparkSession
+
+    as_tables([lake], tmp_path / "out", terms_of(), unordered=True)
+    (query,) = re.findall(r"```sql\n(.*?)```", WORST.read_text(), re.DOTALL)
+    found = SparkSession(context).sql(query.replace("DIR", str(tmp_path / "out"))).collect()
+    seconds, why = {}, {}
+    for one in rows(tmp_path / "out", "incidents"):
+        key = one["cluster"], one["group"]
+        seconds[key] = seconds.get(key, 0.0) + one["seconds"]
+        why[key] = max(why.get(key, (0.0, "")), (one["seconds"], one["sentence"]))
+    assert 0 < len(found) == min(10, len(seconds))
+    for one in found:
+        key = one["cluster"], one["group"]
+        assert one["seconds"] == pytest.approx(seconds[key], abs=0.051)
+        assert one["why"] == why[key][1]
+    assert [one["seconds"] for one in found] == sorted((one["seconds"] for one in found), reverse=True)
 
 
 def _rules(account):
