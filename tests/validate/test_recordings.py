@@ -17,6 +17,7 @@ from rota.history import Kind
 from rota.mutants.core import core_bugs, planted
 from rota.record.dialogue import ANSWERED_AGAIN
 from rota.validate.account import Account
+from rota.validate.groups import Watched
 from rota.validate.reasons import BEFORE
 from rota.validate.recordings import Recordings
 from rota.validate.routing import UNASKED
@@ -141,6 +142,16 @@ def test_a_frame_that_cannot_be_read_is_quarantined():
     account = judged(events, terms_of())
     assert account.quarantined == 1
     assert not account.found
+
+
+@pytest.mark.parametrize("place", ["asked", "answered"])
+def test_a_defect_in_judging_is_not_taken_for_a_frame_that_cannot_be_read(place, monkeypatch):
+    def wrong(*_, **__):
+        raise KeyError("a defect of ours")
+
+    monkeypatch.setattr(Watched, place, wrong)
+    with pytest.raises(KeyError, match="of ours"):
+        judged(frames("sessions", "kafka-4.x"), terms_of())
 
 
 @pytest.mark.parametrize(("group", "violations"), [("", 1), ("another", 0)])

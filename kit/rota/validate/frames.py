@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rota.generate.replies import NotInTheSpec
+from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import BY_TOPIC_ID, SEVERAL_FETCHED, Body, request_of
 from rota.kernel import replace
 from rota.spec import ErrorCode
@@ -18,6 +18,7 @@ from rota.spec.offset_messages import (
     OffsetFetchRequest,
     TxnOffsetCommitRequest,
 )
+from rota.validate import reasons
 
 OF_GROUPS = (
     "JoinGroup",
@@ -60,6 +61,14 @@ class Piece:
     request: Request
 
 
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading a frame raises that is none."""
+
+
+class Unreadable(Exception):
+    """A frame is none."""
+
+
 def values_of(fields: Any) -> Any:
     """A body as the codec has it, of one as lines have it: bytes stand there as base64."""
     if isinstance(fields, dict):
@@ -88,6 +97,27 @@ def answer_for(api: str, version: int, body: Body, group: str) -> Body | None:
         only = _only(body, "groups", group)
         return only and {**only, "groups": [_with_names(only["groups"][0], api, version)]}
     return _with_names(body, api, version)
+
+
+def reply_from(request: Request, version: int, body: Body) -> ReplyMessage:
+    """An answer in the spec's words. Errors: Unreadable; NotInTheSpec."""
+    try:
+        return reply_of(request, version, body)
+    except NotInTheSpec:
+        raise
+    except MALFORMED as odd:
+        raise Unreadable(repr(odd)) from odd
+
+
+def reply_heard(request: Request, version: int, body: Body, left_out: str | None) -> ReplyMessage | None:
+    """An answer in the spec's words; None where it came before a coordinator was asked.
+
+    left_out: why it is not judged; of offsets that are not, it still may not tell what is never told.
+    Errors: Unreadable; NotInTheSpec.
+    """
+    reply = None if codes_of(body) & beside(request) else reply_from(request, version, body)
+    refuse_in_any_state(reply if left_out == reasons.OFFSETS else None)
+    return reply
 
 
 def codes_of(body: Any) -> frozenset[int]:

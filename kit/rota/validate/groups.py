@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rota.generate.replies import NotInTheSpec, reply_of
+from rota.generate.replies import NotInTheSpec
 from rota.generate.requests import Body
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Over, Sent, Verdict
@@ -21,7 +21,7 @@ from rota.validate import reasons
 from rota.validate.account import Account, Violation
 from rota.validate.asked import Asked
 from rota.validate.dropped import AT_ONCE, Connections, Dropped
-from rota.validate.frames import MOVED, beside, codes_of, refuse_in_any_state, without_refused
+from rota.validate.frames import MOVED, codes_of, reply_from, reply_heard, without_refused
 from rota.validate.rosters import Roster
 from rota.validate.routing import FRAMES
 from rota.validate.said import Recent, by_difference, in_brief, near_in_brief
@@ -77,14 +77,12 @@ class Watched:
         self._take(asked.sent(), asked.weight, asked.origin)
 
     def answered(self, number: int, at: float, body: Body, weight: int, origin: str) -> None:
-        """A request was answered. Errors: KeyError and the like where the answer has no such body."""
+        """A request was answered. Errors: Unreadable, where the answer has no such body."""
         asked = self._open[number]
         if (dropped := self._connections.answered(asked)) is not None:
             self._not_answered(dropped)
-        codes = codes_of(body)
         try:
-            reply = None if codes & beside(asked.request) else reply_of(asked.request, asked.version, body)
-            refuse_in_any_state(reply if self._left_out.get(number) == reasons.OFFSETS else None)
+            reply = reply_heard(asked.request, asked.version, body, self._left_out.get(number))
         except NotInTheSpec as odd:
             self._closed(asked, at, body, origin)
             self._left_out.pop(number, None)
@@ -92,7 +90,7 @@ class Watched:
             self.odd(f"{whose} says {odd}, which no rule gives", at, weight, (asked.origin, origin))
             return
         self._closed(asked, at, body, origin)
-        if self._has_moved(asked, codes):
+        if self._has_moved(asked, codes_of(body)):
             self._moved(asked, weight)
         elif reply is None:
             self._refused(asked, at, body, weight, origin)
@@ -339,7 +337,9 @@ class Watched:
             self._drop_kept()
             self._skip(weight)
         elif left is not None and self._stretch.exchange(asked.sent(left[0])):
-            self._take(Answered(at, asked.number, reply_of(left[0], asked.version, left[1])), weight, origin)
+            self._take(
+                Answered(at, asked.number, reply_from(left[0], asked.version, left[1])), weight, origin
+            )
         else:
             own = self._stretch.withdraw(asked.number)
             if own is None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from rota.generate.replies import NotInTheSpec, reply_of
 from rota.generate.requests import Body
 from rota.history import Event, Kind
 from rota.record.dialogue import ended_by
 from rota.spec.admin_messages import ListGroupsRequest
+from rota.spec.messages import Request
 from rota.validate.account import Account
 from rota.validate.asked import Asked
-from rota.validate.frames import answer_for, codes_of, values_of
+from rota.validate.frames import MALFORMED, Unreadable, answer_for, codes_of, values_of
 from rota.validate.groups import Watched
 from rota.validate.rosters import Roster, stored
-from rota.validate.routing import LIST, MALFORMED, UNREADABLE, Part, Router, Told, request_about
+from rota.validate.routing import LIST, UNREADABLE, Part, Router, Told, request_about
 from rota.validate.terms import Terms
 from rota.validate.transactions import (
     ADDS,
@@ -78,10 +80,39 @@ class Frames:
                 self.watched.ended(number, now, ended_by(event.reason), event.origin)
         else:
             try:
-                (self._asked if told.part is Part.ASKED else self._answered)(told, event, now)
-            except MALFORMED:
+                self._frame(told, event, now)
+            except Unreadable:
                 self._account.quarantine(self.watched.group, told.weight)
                 self.watched.gap(None, UNREADABLE)
+
+    def _frame(self, told: Told, event: Event, now: float) -> None:
+        """A request or an answer. Errors: Unreadable, and nothing else that is caught: what fails in judging
+        it is a defect of ours."""
+        try:
+            read = self._request(told, event) if told.part is Part.ASKED else self._answer(told, event)
+        except MALFORMED as odd:
+            raise Unreadable(event.origin) from odd
+        if isinstance(read, _Request):
+            self._asked(read, told, event, now)
+        else:
+            self._answered(read, told, event, now)
+
+    def _request(self, told: Told, event: Event) -> _Request:
+        """Errors: MALFORMED."""
+        data, body = event.data, values_of(event.data["fields"])
+        if data["api"] == COMMITS:
+            body["transactional_id"], body["producer_id"]  # a commit in a transaction names both
+        client = event.client or f"connection {data['connection']}"
+        request = told.request or request_about(self.watched.group, event)
+        return _Request(data["api"], data["version"], client, request, body)
+
+    def _answer(self, told: Told, event: Event) -> _Answer:
+        """Errors: MALFORMED."""
+        number, api, version = self._open[told.connection].pop(told.number)
+        answer = answer_for(api, version, values_of(event.data["fields"]), self.watched.group)
+        if answer is None:
+            raise KeyError(self.watched.group)
+        return _Answer(number, answer)
 
     def _lost(self, connection: str, cause: str) -> None:
         if not connection:
@@ -89,32 +120,29 @@ class Frames:
         elif (number := self._connections.get(connection)) is not None:
             self.watched.gap(number, cause)
 
-    def _asked(self, told: Told, event: Event, now: float) -> None:
-        request = told.request or request_about(self.watched.group, event)
+    def _asked(self, read: _Request, told: Told, event: Event, now: float) -> None:
         if told.connection not in self._connections:
             self._connections[told.connection] = self._next_connection
             self._next_connection += 1
-        number, api, version = self._next_request, event.data["api"], event.data["version"]
-        self._next_request += 1
-        self._open.setdefault(told.connection, {})[told.number] = number, api, version
+        number, self._next_request = self._next_request, self._next_request + 1
+        self._open.setdefault(told.connection, {})[told.number] = number, read.api, read.version
         asked = Asked(
             number,
             now,
             self._connections[told.connection],
-            event.client or f"connection {event.data['connection']}",
-            api,
-            version,
-            request,
+            read.client,
+            read.api,
+            read.version,
+            read.request,
             told.weight,
             event.origin,
             str(event.data.get("broker", "")),
         )
-        body = values_of(event.data["fields"])
-        if api == COMMITS:
-            self._commits_in_transaction(body, now)
-            if version >= IN_ONE_STEP_SINCE:
-                self._commits[told.connection, told.number] = body["transactional_id"], now
-        self.watched.asked(asked, body)
+        if read.api == COMMITS:
+            self._commits_in_transaction(read.body, now)
+            if read.version >= IN_ONE_STEP_SINCE:
+                self._commits[told.connection, told.number] = read.body["transactional_id"], now
+        self.watched.asked(asked, read.body)
 
     def _transacted(self, told: Told, event: Event, now: float) -> None:
         """What a producer asks for, or is told, may end a transaction in which the group has offsets."""
@@ -186,15 +214,30 @@ class Frames:
             return
         self.watched.listed(asked, now, body, reply)
 
-    def _answered(self, told: Told, event: Event, now: float) -> None:
-        number, api, version = self._open[told.connection].pop(told.number)
-        answer = answer_for(api, version, values_of(event.data["fields"]), self.watched.group)
-        if answer is None:
-            raise KeyError(self.watched.group)
-        self.watched.answered(number, now, answer, told.weight, event.origin)
+    def _answered(self, read: _Answer, told: Told, event: Event, now: float) -> None:
+        self.watched.answered(read.number, now, read.body, told.weight, event.origin)
         name, asked = self._commits.pop((told.connection, told.number), ("", now))
-        if name and codes_of(answer) == {0}:
+        if name and codes_of(read.body) == {0}:
             self._over(name, asked, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request as it was read."""
+
+    api: str
+    version: int
+    client: str
+    request: Request
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer as it was read. number: of its request in the group."""
+
+    number: int
+    body: Body
 
 
 class Recordings:

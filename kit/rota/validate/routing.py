@@ -12,7 +12,7 @@ from rota.history.pairs import connection_of
 from rota.record.dialogue import ANSWERED_AGAIN
 from rota.spec.messages import Request
 from rota.validate.account import Account
-from rota.validate.frames import OF_GROUPS, pieces_of, values_of
+from rota.validate.frames import MALFORMED, OF_GROUPS, pieces_of, values_of
 from rota.validate.terms import Terms
 from rota.validate.transactions import OF_TRANSACTIONS, Word, asked_word, unheard
 
@@ -31,9 +31,6 @@ UNASKED = "answers to requests that are not in the source"
 MARKS = "beginnings and ends of connections, and gaps, which say when and not what"
 NOT_ASKED_FOR = "groups and times that were not asked for"
 UNREADABLE = "a frame could not be read"
-
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""What reading a frame raises that is none."""
 
 LIST, CLASSIC = "ListGroups", "classic"
 
