@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
+from rota.conformance.connections.connection import Closed, Connection, Garbage, NotAdmitted, NotListening
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.failures import Deviation, Undecidable
@@ -29,6 +29,8 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 """States of a classic group in which nobody has an assignment of the generation that comes."""
 
 SHOWN = 5
+
+SPOKEN_TO = "give the address of a broker's listener, and with --command-config how it is spoken to"
 
 UNRECORDED = (
     "latest end  not visible: no rebalance timeout is on record (give a client's log, or let rota read the "
@@ -145,11 +147,12 @@ def _errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
         yield
     except but:
         raise
+    except NotAdmitted as error:
+        raise Unasked(f"the broker does not let us in: {error}; {SPOKEN_TO}") from error
     except NotListening as error:
         raise Unasked(f"nothing to ask at {error}; start the broker, or give another address") from error
     except (Closed, Garbage, Deviation, Undecidable) as error:
-        remedy = "give the address of a broker's listener, and with --command-config how it is spoken to"
-        raise Unasked(f"the broker cannot be asked: {error}; {remedy}") from error
+        raise Unasked(f"the broker cannot be asked: {error}; {SPOKEN_TO}") from error
 
 
 @dataclass
