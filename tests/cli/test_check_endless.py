@@ -221,7 +221,7 @@ def test_small_configurations_are_judged_and_others_named(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_plan, "LASSO_STATES", 200)
-    result = invoke("--liveness")
+    result = invoke("--liveness", "--protocol", "classic")
     told = report(tmp_path)
     assert [run["configuration"] for run in told["runs"]] == ["small", "unknown"]
     assert {one["verdict"] for one in told["properties"]} == {"holds"}
