@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rota.cli import completing
-from rota.cli.conform_target import setting
 from rota.cli.errors import UsageError, nearly
 from rota.cli.options import PROFILE
 from rota.cli.source_options import OF_SOURCES, SourceOptions
-from rota.conformance.targets.target import DEFAULTS
-from rota.generate.settings import broker_config
-from rota.linearise import Limits
-from rota.linearise.times import Span
 from rota.reading import ReadOptions
 from rota.spec import PROFILES
-from rota.validate.settings import JUDGED_BY
-from rota.validate.terms import FORGIVEN, LIMITS, Start, Terms
 
-LATE = Terms.lateness + LIMITS.grace
+if TYPE_CHECKING:
+    from rota.linearise import Limits
+    from rota.validate.terms import Start
+
+FORGIVEN, LATE, RECORDERS = 2.0, 0.15, 0.05
+"""Defaults, in seconds: what is forgiven, what cannot be told apart, and what of that is the recorder's."""
 
 TOLD_TO = 0.1
 """Seconds within which a start was that is told with a fraction of a second; else it is one."""
@@ -29,6 +28,10 @@ TOLD_TO = 0.1
 
 def broker_setting(text: str) -> tuple[str, int]:
     """A setting of the broker as it is given. Errors: UsageError."""
+    from rota.cli.conform_target import setting
+    from rota.conformance.targets.target import DEFAULTS
+    from rota.validate.settings import JUDGED_BY
+
     return setting(text, {**DEFAULTS, **JUDGED_BY})
 
 
@@ -50,13 +53,15 @@ class ValidateOptions(SourceOptions):
 
     def limits(self) -> Limits:
         """What the judge forgives, and what it cannot tell apart beside the recorder's lateness."""
+        from rota.validate.terms import LIMITS
+
         grace, grain = round(self.late - self.lateness, 3), min(LIMITS.grain, self.late)
         return replace(LIMITS, forgives=self.forgive, grace=grace, grain=grain, prompt=not self.forgive)
 
     @property
     def lateness(self) -> float:
         """Seconds of `late` that are the recorder's."""
-        return min(self.late, Terms.lateness)
+        return min(self.late, RECORDERS)
 
     def times(self) -> tuple[float | None, float | None]:
         """From when on and until when is judged. Errors: UsageError."""
@@ -71,6 +76,10 @@ class ValidateOptions(SourceOptions):
 
     def starts(self) -> tuple[Start, ...]:
         """When the broker was started, and by what it runs from then on. Errors: UsageError."""
+        from rota.generate.settings import broker_config
+        from rota.linearise.times import Span
+        from rota.validate.terms import Start
+
         given = [text.split(",") for text in self.started]
         found = sorted(
             (self.moments({"--started": at})[0] or 0.0, TOLD_TO if "." in at else 1.0, settings)
