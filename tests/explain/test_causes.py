@@ -105,6 +105,30 @@ def paused() -> Night:
     return Night().fail(0, A, 1, 1).say(2, Kind.REFUSED, A, reason="UNKNOWN_MEMBER_ID").come(3, B, 2, 2)
 
 
+@night("paused-together")
+def away_together() -> Night:
+    found = Night().say(0, Kind.FAILED, A)
+    found.prepare(0, 1, f"removing member {A} on heartbeat expiration.")
+    found.say(1.5, Kind.FAILED, B).say(2, Kind.REFUSED, A, reason="UNKNOWN_MEMBER_ID")
+    return found.say(2, Kind.REFUSED, B, reason="UNKNOWN_MEMBER_ID").settle(3, 2, 2)
+
+
+@night("paused-process/two, one after the other")
+def one_after_the_other_is_back() -> Night:
+    found = Night().say(0, Kind.FAILED, A)
+    found.prepare(0, 1, f"removing member {A} on heartbeat expiration.")
+    found.say(2, Kind.REFUSED, A, reason="UNKNOWN_MEMBER_ID").say(15, Kind.FAILED, B)
+    return found.say(17, Kind.REFUSED, B, reason="UNKNOWN_MEMBER_ID").settle(18, 2, 2)
+
+
+@night("paused-process/the other one does not come back")
+def one_of_two_is_back() -> Night:
+    found = Night().say(0, Kind.FAILED, A)
+    found.prepare(0, 1, f"removing member {A} on heartbeat expiration.")
+    found.say(1.5, Kind.FAILED, B).say(2, Kind.REFUSED, A, reason="UNKNOWN_MEMBER_ID")
+    return found.settle(3, 2, 2)
+
+
 @night("paused-process/told by the client")
 def paused_by_its_own_log() -> Night:
     found = Night().fail(0, A, 1, 1)

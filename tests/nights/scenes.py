@@ -259,7 +259,9 @@ def id_never_used(scene: Scene) -> None:
     "broker-away",
     less=GOES
     | COMES
-    | frozenset({"leader-rejoined", "metadata-changed", "lost-client", "sessions-together"}),
+    | frozenset(
+        {"leader-rejoined", "metadata-changed", "lost-client", "sessions-together", "paused-together"}
+    ),
     own=True,
 )
 def coordinator_restarts(scene: Scene) -> None:

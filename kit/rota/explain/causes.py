@@ -172,6 +172,15 @@ CAUSES: tuple[Cause, ...] = (
         weaknesses=("weakness.taken-for-dead-and-consuming",),
     ),
     Cause(
+        "paused-together", "Many away at once", needs(Needs(Sign.HEARD_AFTER, 2), Needs(Sign.TOGETHER, 2)),
+        "{who} {was} silent for their session timeouts within seconds of each other and heard of again "
+        "afterwards: something that they share was paused, cut off or down",
+        "timers.session-expired",
+        (LONGER_SESSION, ("", "look at the host, the network or the broker that they share")),
+        unseen="whether it was a pause, the network or the broker",
+        weaknesses=("weakness.taken-for-dead-and-consuming",),
+    ),
+    Cause(
         "paused-process", "Paused process", needs(Sign.HEARD_AFTER),
         "{who} {was} silent for its session timeout and {was} heard of again afterwards: paused or cut off, "
         "not dead",
