@@ -23,6 +23,7 @@ from rota.spec.offset_messages import (
     TxnOffsetCommitReply,
     TxnOffsetCommitRequest,
 )
+from rota.spec.profiles import KAFKA_3
 
 PASSES, FAILS = Verdict.CONSISTENT, Verdict.VIOLATED
 UNSTABLE = "unstable"
@@ -76,6 +77,16 @@ def restarted(told):
     return told
 
 
+def overtaken(kept_ms=-1):
+    """A transaction of Kafka 3 has 5 pending, 7 is committed after it and read after a restart.
+
+    kept_ms: for how long, in milliseconds, -1: for days. The coordinator looks every two seconds.
+    """
+    told = commits(Told(KAFKA_3, looks_every=2.0), offset=5)
+    told.hears(told.commits(0, "t", kept_ms=kept_ms), committed("t")).breaks(0)
+    return seen(restarted(told), 7, False)
+
+
 STORIES = {
     "it is pending while it is open": (lambda: seen(seen(begun(), UNSTABLE), -1, False), PASSES),
     "it does not count before": (lambda: seen(begun(), 7, False), FAILS),
@@ -105,6 +116,16 @@ STORIES = {
     "a restart leaves it open": (lambda: seen(restarted(begun()), UNSTABLE), PASSES),
     "or aborts it": (lambda: seen(restarted(begun()), -1), PASSES),
     "but never commits it": (lambda: seen(restarted(begun()), 7), FAILS),
+    "what has overtaken it counts after a restart": (
+        lambda: seen(ends(overtaken()).after(0.5), 7),
+        PASSES,
+    ),
+    "and stays, when it ends": (lambda: seen(ends(overtaken()).after(0.5), 5), FAILS),
+    "unless it has expired meanwhile": (
+        lambda: seen(ends(overtaken(kept_ms=0).after(3.0)).after(0.5), 5),
+        PASSES,
+    ),
+    "and is gone then": (lambda: seen(ends(overtaken(kept_ms=0).after(3.0)).after(0.5), 7), FAILS),
     "an end goes on after a restart": (
         lambda: seen(seen(restarted(ends(begun(), until=None)), UNSTABLE).after(1.0), 7),
         PASSES,
@@ -132,6 +153,19 @@ PLANTED = (
         "rota.linearise.states:unended",
         "isinstance(request, EndTransaction)",
         "False",
+    ),
+    (
+        "a restart forgets what overtakes",
+        "rota.oracle.offsets_follow:Kept.load",
+        "found.pending)",
+        "tuple(replace(one, overtaken=False) for one in found.pending))",
+    ),
+    (
+        "what was overtaken is what overtook it",
+        "rota.oracle.offsets_follow:Kept.load",
+        "found.pending)",
+        "tuple(replace(one, record=replace(one.record, value=found.committed.get(one.record.key, "
+        "one.record.value))) for one in found.pending))",
     ),
     (
         "a restart aborts nothing",

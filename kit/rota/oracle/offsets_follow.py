@@ -19,7 +19,6 @@ from rota.spec.offset_state import (
     Offsets,
     OffsetStep,
     OffsetTombstone,
-    PendingOffset,
     TransactionEnd,
 )
 from rota.spec.vocabulary import AppendError
@@ -57,17 +56,11 @@ class Kept:
         self.offsets, self.line = Offsets(), []
 
     def load(self) -> None:
-        """The next one reads what the log has. What a later record has overtaken in an open transaction
-        changes nothing when that commits: it is read as the later one.
+        """The next one reads what the log has: open transactions, too, and what later records have
+        overtaken.
         """
         found, self.given_up = self.given_up or Offsets(), None
-        pending = (
-            PendingOffset(replace(one.record, value=found.committed[one.record.key]))
-            if one.overtaken
-            else PendingOffset(one.record)
-            for one in found.pending
-        )
-        self.offsets = Offsets(found.committed, tuple(pending))
+        self.offsets = Offsets(found.committed, found.pending)
 
 
 @dataclass(frozen=True)
