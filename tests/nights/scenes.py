@@ -189,7 +189,7 @@ def group_too_large(scene: Scene) -> None:
 
 @night("subscription-changed", less=frozenset({"rejoined-changed", "leader-rejoined", "metadata-changed"}))
 def subscription_changed(scene: Scene) -> None:
-    """A consumer subscribes to another topic as well; Java's leader may see that topic late, and join again."""
+    """A consumer subscribes to another topic as well. Java's leader may see that one late, and join again."""
     topic, members = group_of(scene, 2)
     other = scene.topic(2, "invoices")
     scene.begins()
