@@ -1,4 +1,5 @@
-"""A coordinator that does what the spec does not allow fails a test whose clients notice nothing."""
+"""A coordinator that does what the spec does not allow fails a test, whether its clients notice or not: most
+often they do not, though the connection ends on which it was found."""
 
 import pytest
 
@@ -37,6 +38,5 @@ def test_a_divergence_fails_the_test():
         producers = Producers(address)
         played = case.play(address, producers)
         producers.close()
-    assert played.failure is None
     with pytest.raises(Divergence, match=r"timer session [^\n]* armed for 12,000 ms, not"):
         judged(played, shadows)
