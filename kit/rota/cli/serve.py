@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import resource
 import signal
 import threading
@@ -319,9 +318,9 @@ async def _serve(how: _How, port_file: Path | None, control_file: Path | None) -
 
 
 def _when_stdin_ends(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Reads without the buffer of sys.stdin, whose lock would be in the way when the interpreter ends."""
+    from rota.conformance.targets.guard import await_end_of_stdin  # a server without this need not load it
+
     with suppress(OSError):  # it was closed from the start
-        while os.read(0, 4096):
-            pass
+        await_end_of_stdin()
     with suppress(RuntimeError):  # the loop has ended meanwhile
         loop.call_soon_threadsafe(stop.set)

@@ -98,10 +98,17 @@ def _split(words: Sequence[str]) -> Iterator[list[str]]:
             yield list(command)
 
 
-def _until_abandoned(guard: Guard) -> None:
-    """Reads without the buffer of sys.stdin, whose lock would be in the way when the interpreter ends."""
+def await_end_of_stdin() -> None:
+    """Reads without the buffer of sys.stdin, whose lock would be in the way when the interpreter ends.
+
+    For a thread that is a daemon. Errors: OSError where standard input was closed from the start.
+    """
     while os.read(0, 4096):
         pass
+
+
+def _until_abandoned(guard: Guard) -> None:
+    await_end_of_stdin()
     guard.abandon()
 
 
