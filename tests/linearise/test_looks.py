@@ -241,7 +241,7 @@ PLANTED = (
     ),
     ("none is too soon", LOOKS + "Looks.earliest", "number * self.every", "0.0"),
     ("none is too late", LOOKS + "Looks.latest", "min(last, at + self.every)", "at + self.every"),
-    ("one is at the start", "rota.linearise.history:History.looking", "1 if", "0 if"),
+    ("one is at the start", LOOKS + "looks_of", "1 if", "0 if"),
     ("each is as late as it can be", LOOKS + "Looks.earliest", "ceil(", "1 + ceil("),
     (
         "nothing is found",

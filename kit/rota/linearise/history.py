@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rota.kernel import frozen
 from rota.linearise.consumer.requests import ConsumerTerms
-from rota.linearise.looks import Looks
+from rota.linearise.looks import Looks, looks_of
 from rota.linearise.times import Span
 from rota.spec.consumer.messages import Topics
 from rota.spec.messages import Call, ReplyMessage, Request
@@ -149,12 +149,8 @@ class History:
 
     @property
     def looking(self) -> Looks | None:
-        """When it looks for what has expired, None where that is not followed: the Scala coordinator, which
-        records no creations, also as soon as it is started.
-        """
-        if self.looks_every is None:
-            return None
-        return Looks(self.looks_every, self.started, first=1 if self.profile.creation_recorded else 0)
+        """When it looks for what has expired, None where that is not followed."""
+        return looks_of(self.profile, self.looks_every, self.started)
 
     @property
     def restarts(self) -> bool:

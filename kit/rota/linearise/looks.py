@@ -12,7 +12,7 @@ from math import ceil
 
 from rota.kernel import frozen, replace
 from rota.linearise.times import FOREVER, Span
-from rota.spec import Group, Spec
+from rota.spec import Group, Profile, Spec
 from rota.spec.offset_state import (
     Expire,
     GroupForgotten,
@@ -54,6 +54,13 @@ class Looks:
         number = max(self.first, ceil((at - self.started.earliest) / self.every))
         last = self.started.latest + number * self.every + max(0, number - 1) * late
         return min(last, at + self.every)
+
+
+def looks_of(profile: Profile, every: float | None, started: Span | None) -> Looks | None:
+    """Those of a coordinator of this line; None where nobody knows how often it looks. The Scala coordinator,
+    which records no creations, looks also as soon as it is started.
+    """
+    return None if every is None else Looks(every, started, first=1 if profile.creation_recorded else 0)
 
 
 @frozen

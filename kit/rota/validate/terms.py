@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rota.conformance.dialogues.broker_settings import RETENTION_CHECK
 from rota.generate.settings import looks_every_ms
 from rota.linearise import Limits
-from rota.linearise.looks import Looks
+from rota.linearise.looks import Looks, looks_of
 from rota.linearise.times import Span
 from rota.spec import KAFKA_4, BrokerConfig, Profile
 
@@ -64,11 +64,8 @@ class Terms:
 
     def looking(self, began: float) -> Looks | None:
         """When it looks for what has expired, None where nobody knows. began: when frames do."""
-        if self.looks_every is None:
-            return None
         earlier = [one.at for one in self.starts if one.at.earliest <= began]
-        first = 1 if self.profile.creation_recorded else 0
-        return Looks(self.looks_every, earlier[-1] if earlier else None, first)
+        return looks_of(self.profile, self.looks_every, earlier[-1] if earlier else None)
 
     def within(self, at: float) -> bool:
         """Whether a moment is of the time that was asked for."""
