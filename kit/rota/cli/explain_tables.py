@@ -17,7 +17,7 @@ from rota.cli.source_options import what_was_read
 from rota.cli.validate_options import TableOptions, ValidateOptions
 from rota.cli.validate_tables import TablesRun
 from rota.explain import telling
-from rota.explain.worst import Explained, Totals
+from rota.explain.worst import Explained, Totals, costliest_first
 from rota.report.format import wrapped
 
 COLUMNS = (
@@ -81,7 +81,7 @@ class ExplainTables:
             )
             found.left_out += 1
         found.left_out -= len(self._worst)
-        found.groups = sorted(totals.values(), key=lambda one: (-one.seconds, -one.rebalances, one.group))
+        found.groups = costliest_first(totals.values())
         return found
 
     def _lines(self, found: Explained, read: str, run: TablesRun) -> Iterator[str]:
@@ -112,14 +112,12 @@ def _seconds(at: datetime | None) -> float | None:
 def _add(totals: Totals, found: Explained, row: dict[str, Any]) -> None:
     """An incident of a group."""
     seconds, untimed = row["seconds"] or 0.0, row["rebalances"] if row["seconds"] is None else 0
-    for one in (totals, found):
-        one.rebalances += row["rebalances"]
-        one.seconds += seconds
-        one.untimed += untimed
-    totals.incidents += 1
+    totals.count(row["rebalances"], seconds, untimed)
     totals.last, totals.open = _seconds(row["ended"]), row["open"]
-    if (rank := _rank(row)) > totals.worst_rank:
-        totals.worst, totals.worst_rank = row["title"], rank
+    totals.compare(row["title"], _rank(row))
+    found.rebalances += row["rebalances"]
+    found.seconds += seconds
+    found.untimed += untimed
 
 
 def _as_json(found: Explained, worst: Sequence[dict[str, Any]]) -> dict[str, Any]:

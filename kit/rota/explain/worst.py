@@ -36,14 +36,27 @@ class Totals:
 
     def add(self, one: Diagnosis) -> None:
         """An incident of it."""
-        self.rebalances += one.incident.number
+        found = one.incident
+        self.count(found.number, found.seconds, found.untimed)
+        self.last, self.open = found.ended, found.open
+        self.compare(one.cause.title, rank(one))
+
+    def count(self, rebalances: int, seconds: float, untimed: int) -> None:
+        """An incident of so many rebalances."""
+        self.rebalances += rebalances
         self.incidents += 1
-        self.seconds += one.incident.seconds
-        self.untimed += one.incident.untimed
-        self.last = one.incident.ended
-        self.open = one.incident.open
-        if (cost := rank(one)) > self.worst_rank:
-            self.worst, self.worst_rank = one.cause.title, cost
+        self.seconds += seconds
+        self.untimed += untimed
+
+    def compare(self, title: str, cost: tuple[bool, float]) -> None:
+        """Its costliest incident may be this one."""
+        if cost > self.worst_rank:
+            self.worst, self.worst_rank = title, cost
+
+
+def costliest_first(totals: Iterable[Totals]) -> list[Totals]:
+    """Groups in the order in which they are told."""
+    return sorted(totals, key=lambda one: (-one.seconds, -one.rebalances, one.group))
 
 
 @dataclass
@@ -142,11 +155,10 @@ class Explainer:
         kept = sorted(
             (one for *_, one in self._heap), key=lambda one: (one.incident.began or 0.0, one.incident.group)
         )
-        groups = sorted(self.totals.values(), key=lambda one: (-one.seconds, -one.rebalances, one.group))
         return Explained(
             kept,
             self._incidents_seen - len(kept),
-            groups,
+            costliest_first(self.totals.values()),
             self._forgotten,
             self._rebalances,
             self._seconds,
