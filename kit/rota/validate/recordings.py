@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from rota.generate.replies import NotInTheSpec, reply_of
+from rota.generate.replies import NotInTheSpec
 from rota.generate.requests import Body
 from rota.history import Event, Kind
 from rota.record.dialogue import ended_by
@@ -13,7 +13,7 @@ from rota.spec.admin_messages import ListGroupsRequest
 from rota.spec.messages import Request
 from rota.validate.account import Account
 from rota.validate.asked import Asked
-from rota.validate.frames import MALFORMED, Unreadable, answer_for, codes_of, values_of
+from rota.validate.frames import MALFORMED, Unreadable, answer_for, codes_of, reply_from, values_of
 from rota.validate.groups import Watched
 from rota.validate.rosters import Roster, stored
 from rota.validate.routing import LIST, UNREADABLE, Part, Router, Told, request_about
@@ -209,8 +209,8 @@ class Frames:
         self._next_request, self._next_connection = self._next_request + 1, self._next_connection + 1
         body = event.data["fields"]
         try:
-            reply = reply_of(asked.request, asked.version, body)
-        except (NotInTheSpec, *MALFORMED):
+            reply = reply_from(asked.request, asked.version, body)
+        except (NotInTheSpec, Unreadable):
             return
         self.watched.listed(asked, now, body, reply)
 

@@ -11,6 +11,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rota.generate.requests import Body
 from rota.linearise.history import EndTransaction
@@ -61,8 +62,9 @@ class Word:
         return self.error == 0
 
 
+@lru_cache(maxsize=1)
 def word_of(text: str) -> Word:
-    """A word from its text."""
+    """A word from its text, which all groups are told one after the other."""
     return Word(**json.loads(text))
 
 
