@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness.processes import alive
 from rota.conformance.targets.guard import Guard, guarded
 
 FOREVER = ("sh", "-c", "echo $$ > {pid}; exec sleep 1000")
@@ -19,14 +20,6 @@ FOREVER = ("sh", "-c", "echo $$ > {pid}; exec sleep 1000")
 
 def command(*words: str, pid: Path | None = None) -> list[str]:
     return [word.format(pid=pid) for word in words]
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def written(path: Path) -> int:

@@ -9,11 +9,11 @@ import sys
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from harness.processes import alive
 from rota.generate.helpers import _processes
 
 MUCH_TOO_LONG = 60.0
@@ -70,13 +70,6 @@ def test_they_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
         helper = int(plays.stdout.readline())
         plays.kill()
     deadline = time.monotonic() + 20
-    while runs(helper) and time.monotonic() < deadline:
+    while alive(helper) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not runs(helper)
-
-
-def runs(process: int) -> bool:
-    """Whether a process is there and has not ended; one that nobody waits for stays in the table."""
-    with suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
+    assert not alive(helper)
