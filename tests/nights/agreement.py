@@ -11,7 +11,7 @@ from nights.night import Left
 from rota.explain.accounts import Accounts
 from rota.explain.frames import Frames
 from rota.explain.rebalance import Ending, Rebalance
-from rota.history import Event, Kind, Source
+from rota.history import Event, Kind, Source, conversations
 from rota.reading import read
 
 HOW = {
@@ -57,20 +57,23 @@ class Account:
 class Night:
     """What the sources are held to. rosters: who is in a generation, as far as known; ended: when the sources
     were closed; stored: whether assignments could be, for else only a log has what there would have been;
-    edge: seconds by which sources tell of one thing at different times."""
+    edge: seconds by which sources tell of one thing at different times; handed_out: generations of which a
+    member was given an assignment, None where that is not known."""
 
     accounts: Mapping[str, Account]
     rosters: Mapping[int, frozenset[str]]
     ended: float
     stored: bool = True
     edge: float = EDGE
+    handed_out: frozenset[int] | None = None
 
 
 def of(left: Left, stored: bool) -> Night:
     """A night that was played."""
     accounts = {name: told(_events(left.group, paths)) for name, paths in left.sources.items()}
     members = rosters(_events(left.group, left.sources[OFFSETS]))
-    return Night(accounts, members, left.ended, stored, EDGE + left.late)
+    given = handed_out(_events(left.group, left.sources[FRAMES]))
+    return Night(accounts, members, left.ended, stored, EDGE + left.late, given)
 
 
 def _events(group: str, paths: Sequence[Path]) -> Iterator[Event]:
@@ -116,6 +119,20 @@ def rosters(events: Iterable[Event]) -> dict[int, frozenset[str]]:
     }
 
 
+def handed_out(events: Iterable[Event]) -> frozenset[int]:
+    """Generations of which a member was given an assignment, by the frames themselves. A member that joins
+    while the leader's assignments are being stored has all who wait for theirs answered with an error, and
+    nobody hears of that generation but who reads the log or the offsets topic."""
+    return frozenset(
+        int(one.asked.data["fields"]["generation_id"])
+        for one in conversations(events)
+        if one.asked is not None
+        and one.asked.data.get("api") == "SyncGroup"
+        and one.answered is not None
+        and one.answered.data["fields"]["error_code"] == 0
+    )
+
+
 def disagreements(night: Night) -> list[str]:
     """What one source tells and another contradicts, or passes over though it can see it."""
     found = []
@@ -149,6 +166,8 @@ def _excused(night: Night, name: str, generation: int, told: Generation) -> bool
     if name == LOG:
         return False
     if not night.stored or (name != OFFSETS and told.members == 0):
+        return True
+    if name in (CLIENTS, FRAMES) and night.handed_out is not None and generation not in night.handed_out:
         return True
     members = night.rosters.get(generation, frozenset())
     return name == CLIENTS and all(one.startswith(BY_HAND) for one in members)

@@ -8,7 +8,17 @@ import pytest
 
 from harness.nights import START, member
 from harness.nights import Night as Told
-from nights.agreement import EDGE, LOG, OFFSETS, Account, Generation, Night, disagreements, rosters
+from nights.agreement import (
+    EDGE,
+    LOG,
+    OFFSETS,
+    Account,
+    Generation,
+    Night,
+    disagreements,
+    handed_out,
+    rosters,
+)
 from nights.agreement import told as account
 from rota.history import Kind, Source
 
@@ -104,6 +114,23 @@ def test_what_a_source_cannot_have_is_not_asked_of_it() -> None:
     assert disagreements(by_hand) == []
     early = replace(night(clients=blind), ended=START + 41.5)
     assert disagreements(early) == []
+    fewer = replace(right, generations=blind.generations)
+    never_given = replace(night(clients=blind, frames=fewer), handed_out=frozenset({1, 2}))
+    assert disagreements(never_given) == []
+    given = replace(never_given, handed_out=frozenset({1, 2, 3}))
+    assert [words for words in disagreements(given) if "frames does not" in words] == [
+        f"{name} and frames: frames does not tell of generation 3" for name in (LOG, OFFSETS)
+    ]
+
+
+@pytest.mark.parametrize(("error", "given"), [(0, {3}), (27, set())])
+def test_what_nobody_was_given_is_seen_in_frames(error: int, given: set[int]) -> None:
+    """Somebody joins while the third generation's assignments are being stored."""
+    frames = Told(source=Source.FRAMES)
+    asked = {"connection": 1, "correlation": 7, "api": "SyncGroup", "version": 3}
+    frames.say(1, Kind.REQUEST, data=asked | {"fields": {"generation_id": 3}})
+    frames.say(2, Kind.RESPONSE, data=asked | {"fields": {"error_code": error}})
+    assert handed_out(frames.events) == given
 
 
 def test_only_a_log_has_what_could_not_be_stored() -> None:
