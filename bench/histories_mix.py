@@ -1,11 +1,10 @@
 """Of what recordings of many groups consist, and what of it is found: `python -m bench.histories_mix MADE`.
 
-MADE is what `rota simulate --histories` wrote. All groups are judged in this process, which forgets nothing
-of what it learns: so the pairs of a state and an input that were asked of the spec are those that are
-distinct under the names of histories. Told are requests and how many of them are no heartbeats, groups that
-were in more than one generation, these pairs, verdicts, and how many of the bugs that show in the answers are
-found. A group whose bug shows and that is not violated is named, and so is a violated one that has none:
-exit 1.
+MADE is what `rota simulate --histories` wrote. All groups are judged in this process: so the pairs of a state
+and an input that were asked of the spec are those that are distinct under the names of histories. Told are
+requests and how many of them are no heartbeats, groups that were in more than one generation, these pairs,
+verdicts, and how many of the bugs that show in the answers are found. A group whose bug shows and that is not
+violated is named, and so is a violated one that has none: exit 1.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from pathlib import Path
 
 from rota.history import Kind
 from rota.linearise import learned
-from rota.population.files import RECORDINGS, TRUTH
+from rota.population.files import RECORDINGS
+from rota.population.truth import TRUTH
 from rota.reading import ReadOptions, read
 from rota.spec import KAFKA_4
 from rota.validate.terms import Terms
@@ -45,9 +45,7 @@ class Mix:
 def mix_of(recordings: Path) -> Mix:
     """Judge all that is there."""
     found, validation = Mix(), Validation(Terms(KAFKA_4, fresh=True))
-    kept, learned.MOST = learned.MOST, sys.maxsize
-    try:
-        learned._OF.clear()  # nothing is known yet
+    with learned.counting(None) as pairs:
         for event in read([str(recordings)], options=ReadOptions(unordered=True)):
             found.events += 1
             if event.kind is Kind.REQUEST:
@@ -57,9 +55,7 @@ def mix_of(recordings: Path) -> Mix:
                     found.generations[event.group] = max(latest, event.generation)
             validation.take(event)
         account = validation.end()
-        found.pairs = sum(len(core.outcomes) for one in learned._OF.values() for core in one._cores.values())
-    finally:
-        learned.MOST = kept
+    found.pairs = len(pairs)
     told = map(json.loads, account.verdicts())
     found.verdicts = {one["group"]: one["verdict"] for one in told}
     return found

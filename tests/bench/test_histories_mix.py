@@ -7,7 +7,6 @@ import json
 import pytest
 from bench.histories_mix import RECORDINGS, TRUTH, main, mix_of
 
-from rota.linearise import learned
 from rota.mutants.core import core_bugs
 from rota.population import histories
 from rota.population.files import Wanted, write
@@ -33,13 +32,11 @@ def made(tmp_path_factory):
 
 def test_what_there_is_is_counted(made):
     folder, written = made
-    before = learned.MOST
     found = mix_of(folder / RECORDINGS)
     assert (found.events, found.requests) == (written.events, written.requests)
     assert found.beats == pytest.approx(written.as_json()["heartbeats"])
     assert len(found.generations) == GROUPS
     assert found.pairs == mix_of(folder / RECORDINGS).pairs > 100
-    assert before == learned.MOST
 
 
 def test_what_is_found_is_held_to_what_shows(made, capsys, tmp_path):

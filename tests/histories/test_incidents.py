@@ -16,8 +16,8 @@ from rota.cli.main import main
 from rota.explain.as_json import incident_as_json
 from rota.explain.worst import Explainer, Wanted
 from rota.histories.plots import picture, plots
-from rota.histories.results import rows
 from rota.histories.summary import as_json, text
+from rota.histories.tables import rows
 from rota.mutants.core import CoreBug, planted
 from rota.reading import ReadOptions, read, time_zone
 

@@ -13,7 +13,7 @@ from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, files, in_one_run, lines, own_nights, scattered, verdicts
 from rota.explore.spark import session
 from rota.histories.on_spark import OnSpark, look_at_workers
-from rota.histories.results import rows
+from rota.histories.tables import rows
 
 pytestmark = pytest.mark.spark
 

@@ -11,11 +11,12 @@ from harness.nights_apart import as_tables, verdicts
 from rota.history import Kind
 from rota.mutants.core import core_bugs
 from rota.population import histories
-from rota.population.files import RECORDINGS, TRUTH, Wanted, write
+from rota.population.files import RECORDINGS, Wanted, write
 from rota.population.histories import group_of, simulated
 from rota.population.recorded import frames_of
 from rota.population.renamed import copies
 from rota.population.shapes import LEAST, MOST, shape_of
+from rota.population.truth import TRUTH
 from rota.spec import KAFKA_4
 from rota.validate.terms import Terms
 from rota.validate.validation import Validation

@@ -28,7 +28,7 @@ from harness.nights_apart import (
 from rota.histories import judging
 from rota.histories.manifest import OtherRun
 from rota.histories.pipeline import Pipeline
-from rota.histories.results import rows
+from rota.histories.tables import rows
 from rota.history import Event, Kind, Source
 from rota.reading.unordered import TWICE
 

@@ -65,7 +65,7 @@ class ExplainTables:
         return HOLDS
 
     def _explained(self, run: TablesRun) -> Explained:
-        from rota.histories.results import rows
+        from rota.histories.tables import rows
         from rota.validate.account import history_of
 
         found = Explained([], 0, [], 0, 0, 0.0, 0, run.tally.events)

@@ -12,7 +12,6 @@ from rota.cli.errors import UsageError
 from rota.cli.keeping import try_files, write_files
 from rota.report.format import counted, wrapped
 
-REPORT = "histories.json"
 MOST_COPIES = 100
 
 
@@ -47,7 +46,8 @@ OF_HISTORIES = (
 
 def write_histories(options: HistoryOptions, seed: int, out: Path, as_json: bool, quiet: bool) -> None:
     """Play and write. Errors: UsageError."""
-    from rota.population.files import RECORDINGS, TRUTH, Wanted, write
+    from rota.population.files import RECORDINGS, Wanted, write
+    from rota.population.truth import REPORT, TRUTH
 
     assert options.histories is not None, "histories are asked for"
     try_files([out / REPORT])

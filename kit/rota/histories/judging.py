@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from rota.histories import tables
+from rota.histories import pairs, tables
 from rota.histories.explaining import Explaining
 from rota.histories.plan import Plan, Span
 from rota.histories.record import keep, kept
@@ -20,6 +20,7 @@ from rota.histories.rows import BROKEN, LEFT
 from rota.histories.runs import Row, merged, whole
 from rota.histories.told import violation_row
 from rota.history import Event, event_of
+from rota.linearise import learned
 from rota.validate.account import Account
 from rota.validate.apart import History
 from rota.validate.routing import UNREADABLE, Told
@@ -68,7 +69,7 @@ def judge(plan: Plan, bucket: Bucket) -> None:
     target = Path(bucket.folder)
     if kept(target) is not None:
         return
-    with whole(target) as folder:
+    with whole(target) as folder, learned.counting(plan.folder) as asked:
         wanted, judged = _wanted(plan, bucket) if bucket.before else None, 0
         found, for_all = _before(plan, bucket, wanted or set()), _for_all(plan)
         streams = [one for routed in plan.routed for one in routed.rows(bucket.number)]
@@ -79,6 +80,7 @@ def judge(plan: Plan, bucket: Bucket) -> None:
                 one.take(rows, for_all.get(cluster, []) if group else [])
                 judged += one.leave(found)
         found.write(folder)
+        pairs.write(folder, asked.union(pairs.read(bucket.before) if bucket.before else ()))
         keep(folder, {"judged": judged, "open": sum(row[-1] for row in found.rows["open"])})
 
 

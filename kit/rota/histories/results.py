@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from rota.histories import reading
 from rota.histories.finishing import COMPARED
 from rota.histories.judging import NOT_CHECKED, QUARANTINED
 from rota.histories.manifest import Manifest
+from rota.histories.mix import Mix, mix_of
 from rota.histories.plan import Plan
 from rota.histories.record import kept
+from rota.histories.tables import rows
 from rota.histories.told import violation_of
 from rota.reading import Tally
 from rota.reading.tally import Quarantined
 from rota.validate.account import MOST_NAMED, Account, history_of
-
-AT_ONCE = 4096
 
 OTHERS = "others"
 """The name for histories that are too many to be named."""
@@ -42,11 +38,11 @@ class Cause:
 
 @dataclass
 class Results:
-    """account: of all clusters, without standings; asked: requests by what they ask; compared, skews: as of
+    """account: of all clusters, without standings; mix: of what they consist; compared, skews: as of
     `Clusters`; verdicts: how many histories have each; causes: of incidents, what cost most first."""
 
     account: Account
-    asked: dict[str, int]
+    mix: Mix
     compared: dict[str, int]
     skews: dict[str, float]
     verdicts: dict[str, int] = field(default_factory=dict)
@@ -56,7 +52,8 @@ class Results:
 def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
     """Of all tables. tally: is told what was read and what was not."""
     compared = kept(plan.work / COMPARED)
-    found = Results(Account(), _read(plan, known, tally), compared["compared"], compared["skews"])
+    mix = mix_of(plan, known, _read(plan, known, tally))
+    found = Results(Account(), mix, compared["compared"], compared["skews"])
     account = found.account
     for row in rows(plan.folder, "verdicts"):
         history = history_of(row["cluster"], row["group"])
@@ -89,24 +86,12 @@ def _causes(folder: Path) -> list[Cause]:
     return sorted(found, key=lambda one: (-one.seconds, -one.incidents, one.title))
 
 
-def rows(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a table by cluster and group, columns by name. columns: these alone, both among them."""
-    streams = (_rows(path, columns) for path in sorted((folder / name).glob("part-*.parquet")))
-    return heapq.merge(*streams, key=itemgetter("cluster", "group"))
-
-
 def verdict_lines(folder: Path) -> Iterator[str]:
     """The standing of each history, as `Account.verdicts` tells it."""
     for row in rows(folder, "verdicts"):
         told = {name: value for name, value in row.items() if name not in ("first", "last")}
         counts = {name: dict(told[name]) for name in ("rules", "causes")}
         yield json.dumps(told | counts)
-
-
-def _rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=AT_ONCE, columns=columns):
-            yield from batch.to_pylist()
 
 
 def _not_judged(account: Account, row: dict[str, Any]) -> None:

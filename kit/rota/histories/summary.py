@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from rota.histories.mix import Made
 from rota.histories.results import Results
 from rota.report.format import counted, wrapped
+from rota.validate.account import history_of
 
 FATES = "judged", "undecided", "not_checked", "quarantined"
 
@@ -16,12 +18,15 @@ SHOWN = 10
 
 
 def mix(found: Results) -> dict[str, Any]:
-    """Of what the histories consist. heartbeats: share of the requests."""
-    asked = sum(found.asked.values())
-    beats = found.asked.get("Heartbeat", 0)
+    """Of what the histories consist. heartbeats: share of the requests; the rest as of `Mix`."""
+    told = found.mix
+    asked, beats = sum(told.asked.values()), told.asked.get("Heartbeat", 0)
     return {
-        "requests": dict(sorted(found.asked.items(), key=lambda one: (-one[1], one[0]))),
+        "requests": dict(sorted(told.asked.items(), key=lambda one: (-one[1], one[0]))),
         "heartbeats": round(beats / asked, 4) if asked else None,
+        "groups_without_a_rebalance": told.still,
+        "distinct_pairs": told.pairs,
+        "made": None if told.made is None else told.made.as_json(),
     }
 
 
@@ -61,10 +66,31 @@ def lines(found: Results) -> Iterator[str]:
         named = ", ".join(f"{number:,} {api}" for api, number in requests)
         beats = told["mix"]["heartbeats"]
         yield wrapped("requests: ", f"{named}; {beats:.1%} are heartbeats, {1 - beats:.1%} are not")
+    still = counted(found.mix.still, "group")
+    pairs = counted(found.mix.pairs, "distinct pair")
+    yield wrapped("mix: ", f"{still} without a rebalance; {pairs} of a state and a request, timer or record, "
+                           "as the judge renames them")  # fmt: skip
+    if found.mix.made is not None:
+        yield wrapped("made: ", _made(found.mix.made))
     if found.causes:
         first = found.causes[:SHOWN]
         named = ", ".join(f"{one.title} {one.incidents:,} ({one.seconds:,.1f} s)" for one in first)
         yield wrapped("incidents: ", f"{named}; seconds are without an assignment")
+
+
+def _made(told: Made) -> str:
+    groups = f"{counted(told.histories, 'history', 'histories')}, {told.distinct:,} of them distinct"
+    bugs = (
+        f"{told.planted:,} judged with a planted bug, which shows in {told.visible:,}: {told.found:,} found"
+    )
+    other = f"{counted(len(told.beside), 'other')} violated"
+    named = {"missed": told.missed, "violated without": told.beside}
+    names = (
+        f"; {word}: {', '.join(history_of(*key) for key in keys[:SHOWN])}"
+        for word, keys in named.items()
+        if keys
+    )
+    return f"{groups}; {bugs}, {other}{''.join(names)}"
 
 
 def text(found: Results) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rota.histories.runs import PACKED, Row, table
+
+MOST_AT_ONCE, LEAST_AT_ONCE = 32_768, 16
+"""Rows of all files of a table together that are in memory when it is read, and the least of a file."""
 
 _HISTORY = [("cluster", pa.string()), ("group", pa.string())]
 _MOMENT = pa.timestamp("us", "UTC")
@@ -143,6 +148,20 @@ def write(path: Path, rows: Iterable[Row], schema: pa.Schema) -> None:
 def read(path: Path, columns: list[str] | None = None) -> list[dict[str, Any]]:
     """The rows of a file, columns by name."""
     return pq.read_table(path, columns=columns, memory_map=False).to_pylist()  # type: ignore[no-any-return]
+
+
+def rows(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of a run's table by cluster and group, columns by name. columns: these alone, both among
+    them."""
+    paths = sorted((folder / name).glob("part-*.parquet"))
+    at_once = max(LEAST_AT_ONCE, MOST_AT_ONCE // max(1, len(paths)))
+    return heapq.merge(*(_rows(path, columns, at_once) for path in paths), key=itemgetter("cluster", "group"))
+
+
+def _rows(path: Path, columns: Sequence[str] | None, at_once: int) -> Iterator[dict[str, Any]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=at_once, columns=columns):
+            yield from batch.to_pylist()
 
 
 def micros(at: float | None) -> int | None:

@@ -10,9 +10,11 @@ more are not learned: `Learned.take` and the like return None for them, and `Ste
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 
 from rota.kernel import FrozenMap, replace
+from rota.linearise import pairs
 from rota.linearise.answers import agreements
 from rota.linearise.history import EndTransaction
 from rota.linearise.ids import is_unknown, texts_in
@@ -118,6 +120,7 @@ class Learned:
     def _keep(
         self, core: Core, key: Shared, asked: Hashable, found: Iterable[Taken]
     ) -> tuple[Outcome, ...] | None:
+        pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), key.value)
         taken = tuple(found)
         alone = not self._asker.speaks_to_offsets(core.group, asked)
         core.outcomes[key] = tuple(self._outcome(core, one) for one in taken) if alone else None
@@ -169,6 +172,16 @@ def learned_of(steps: Steps) -> Learned:
             _OF.clear()
         found = _OF[key] = Learned(steps)
     return found
+
+
+@contextmanager
+def counting(run: Hashable) -> Iterator[set[int]]:
+    """Within, pairs that are asked for the first time in a run are counted, as `rota.linearise.pairs` names
+    them. What was learned without being counted for this run is forgotten, to be asked and counted anew."""
+    if pairs.is_new(run):
+        _OF.clear()
+    with pairs.counted(run) as found:
+        yield found
 
 
 def _probe(core: Core) -> State:

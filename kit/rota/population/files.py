@@ -18,11 +18,11 @@ from rota.history import Event, Kind, line_of
 from rota.population.histories import group_of, simulated
 from rota.population.recorded import frames_of
 from rota.population.renamed import copies
+from rota.population.truth import TRUTH
 
 TOGETHER = 100
-"""Histories of a file, without their copies."""
+"""Histories of a file, their copies among them: a file is put in order in memory."""
 
-TRUTH = "truth.jsonl"
 RECORDINGS = "recordings"
 
 
@@ -34,6 +34,11 @@ class Wanted:
     seed: int = 0
     bugs: float = 0.0
     copied: int = 1
+
+    @property
+    def together(self) -> int:
+        """Histories of a file, without their copies."""
+        return max(1, TOGETHER // self.copied)
 
 
 @dataclass
@@ -65,7 +70,7 @@ class Written:
 def write(wanted: Wanted, folder: Path, processes: int = 1) -> Written:
     """Recordings, some histories a file, with TRUTH: a line for each history whose server has a bug."""
     (folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
-    starts = range(0, wanted.histories, TOGETHER)
+    starts = range(0, wanted.histories, wanted.together)
     work = partial(_file, wanted, folder)
     if processes > 1:
         with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
@@ -84,7 +89,7 @@ def _file(wanted: Wanted, folder: Path, start: int) -> tuple[Written, list[str]]
     """The histories of a file. Returns what was written, and lines of what is true."""
     written, truth = Written(), list[str]()
     told: list[Sequence[Event]] = []
-    for number in range(start, min(start + TOGETHER, wanted.histories)):
+    for number in range(start, min(start + wanted.together, wanted.histories)):
         one = simulated(wanted.seed, number, wanted.bugs)
         events = frames_of(one.played, f"{one.group}.jsonl")
         told += copies(events, number, wanted.copied, wanted.seed)

@@ -1,0 +1,56 @@
+"""Which pairs of a state and an input the spec is asked of: what is distinct in histories after renaming.
+
+A pair is named by a number of 64 bits that is the same in every process, so that what several have met can be
+put together: of n pairs two share a number with a chance of n² / 2^65.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from rota.kernel.encoding import encode
+
+BYTES = 8
+
+
+@dataclass
+class _Asked:
+    """run: for which all that this process has learned was counted, None for none; found: the pairs that are
+    counted now, None where nobody counts."""
+
+    run: Hashable = None
+    found: set[int] | None = field(default=None)
+
+
+_ASKED = _Asked()
+
+
+def is_new(run: Hashable) -> bool:
+    """Whether this process may have learned something that was not counted for this run."""
+    return run is None or run != _ASKED.run
+
+
+@contextmanager
+def counted(run: Hashable) -> Iterator[set[int]]:
+    """Within, the pairs that are asked for the first time are counted. Where it is left by an error nothing
+    was counted, and `is_new` says so."""
+    before, _ASKED.found, _ASKED.run = _ASKED.found, set(), None
+    try:
+        yield _ASKED.found
+        _ASKED.run = run
+    finally:
+        _ASKED.found = before
+
+
+def note(state: tuple[Any, ...], asked: Any) -> None:
+    """The spec is asked what comes of something in a state, both under the names that histories share."""
+    if _ASKED.found is None:
+        _ASKED.run = None
+        return
+    hashed = blake2b(encode(state), digest_size=BYTES)
+    hashed.update(encode(asked))
+    _ASKED.found.add(int.from_bytes(hashed.digest(), "big"))
