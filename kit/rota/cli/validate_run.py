@@ -26,7 +26,7 @@ from rota.report.identity import identified
 from rota.report.live_line import LiveLine
 from rota.spec import PROFILES
 from rota.validate import page, telling
-from rota.validate.account import Account
+from rota.validate.account import Account, Unaccounted
 from rota.validate.settings import JUDGED_BY, MAX_REAUTH
 from rota.validate.terms import Terms, looks_every
 from rota.validate.validation import Clusters
@@ -95,8 +95,7 @@ class Run:
         except ReadingError as error:
             raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         account = clusters.account
-        seen, told = account.events, self.tally.events
-        assert seen == told, f"of {told} events {seen} are accounted for"
+        Unaccounted.unless(self.tally.events, account.events)
         account.quarantined += self.tally.broken - self.tally.also_told
         assumed = {name: str(value) for name, value in JUDGED_BY.items() if name not in known}
         account.assumed = {"profile": self.options.profile} | assumed

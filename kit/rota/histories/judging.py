@@ -21,7 +21,7 @@ from rota.histories.runs import Row, merged, whole
 from rota.histories.told import violation_row
 from rota.history import Event, event_of
 from rota.linearise import learned
-from rota.validate.account import Account
+from rota.validate.account import Account, Unaccounted, history_of
 from rota.validate.apart import History
 from rota.validate.routing import UNREADABLE, Told
 from rota.validate.routing import Part as What
@@ -181,7 +181,7 @@ class _History:
         is on a list alone is none."""
         waits = self._history.end(self._ends)
         account, key = self._account, (self._cluster, self._group)
-        assert account.events == self._events, f"of {self._events} events of {key} {account.events} are told"
+        Unaccounted.unless(self._events, account.events, f" of {history_of(*key)}")
         found.rows["incidents"] += self._explaining.rows(self._ends)
         if self._group and not account.standings:
             return False

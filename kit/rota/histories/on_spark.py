@@ -14,6 +14,7 @@ from rota.explore.spark import memory
 from rota.histories.plan import Plan
 from rota.histories.tasks import done
 from rota.reading import ReadingError
+from rota.validate.account import Unaccounted
 
 WORDS = {
     "digest": "what sources are",
@@ -46,6 +47,8 @@ def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
         return json.dumps({"done": done(kind, Plan.got(plan), json.loads(piece))})
     except ReadingError as error:
         return json.dumps({"unreadable": str(error)})
+    except Unaccounted as error:
+        return json.dumps({"unaccounted": str(error)})
     except (MemoryError, pa.ArrowMemoryError):
         return json.dumps({"memory": True})
     finally:
@@ -62,7 +65,7 @@ class OnSpark:
         self._context, self._ceiling, self._work = context, ceiling, work
 
     def __call__(self, kind: str, plan: Plan, pieces: Sequence[Any]) -> list[Any]:
-        """Errors: ReadingError; NoMemory where a task needs more than its share."""
+        """Errors: ReadingError; NoMemory where a task needs more than its share; Unaccounted."""
         if not pieces:
             return []
         self._context.setJobDescription(WORDS[kind])
@@ -72,6 +75,8 @@ class OnSpark:
         for one in answers:
             if error := one.get("unreadable"):
                 raise ReadingError(error)
+            if error := one.get("unaccounted"):
+                raise Unaccounted(error)
             if "memory" in one:
                 remedy = "give more with --memory, or have fewer tasks at a time; what is done is kept"
                 raise memory.NoMemory(f"a worker needs more than its share of the memory; {remedy}")

@@ -16,6 +16,16 @@ MOST_NAMED = 1_000
 """Histories that are named as undecided, and violations that are kept; of more the number alone."""
 
 
+class Unaccounted(Exception):
+    """Of some events nobody says what became of them, or it is said twice: a defect of this program."""
+
+    @classmethod
+    def unless(cls, read: int, told: int, of: str = "") -> None:
+        """Errors: Unaccounted, unless of as many events it is told as there are. of: whose they are."""
+        if read != told:
+            raise cls(f"of {read:,} events{of} {told:,} are accounted for")
+
+
 @dataclass(frozen=True)
 class Violation:
     """Something that the spec does not allow.

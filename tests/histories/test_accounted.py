@@ -1,0 +1,98 @@
+"""Every event that is read is accounted for, or the run ends as an internal error and says how many are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from harness.judged_frames import terms_of
+from harness.nights_apart import as_tables, lines, own_nights, scattered
+from rota.cli.main import main
+from rota.histories.on_spark import OnSpark, answer
+from rota.mutants.core import CoreBug, planted
+from rota.validate.account import Unaccounted
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Two nights, one event of them told twice, one that is no frame, one line that is no event."""
+    folder = tmp_path_factory.mktemp("lake")
+    scattered([*own_nights()[1], *own_nights()[3]], 2, folder / "frames", copies=1)
+    beside = replace(own_nights()[1][0], group="", origin="elsewhere#1")
+    (folder / "frames" / "more.jsonl").write_text(lines([beside]) + "no event\n")
+    return folder / "frames"
+
+
+def validated(lake, *more):
+    found = CliRunner().invoke(main, ["validate", str(lake), "--unordered", *map(str, more)])
+    return found.exit_code, found.stdout, found.stderr
+
+
+def test_all_are_accounted_for(lake, tmp_path):
+    code, said, _ = validated(lake, "--out", tmp_path, "--buckets", 2)
+    assert code == validated(lake)[0] == 3, "one rests on what the broker runs with"
+    events, *fates = map(int, re.search(r"events: (\d+) = (\d+) \D+(\d+) \D+(\d+) \D+(\d+) ", said).groups())
+    assert events == sum(fates) > 80
+    assert all(fates)
+
+
+BUGS = (
+    ("the plain run leaves out what comes second", "rota.cli.validate_run:Run.judged",
+     "account.leave(TWICE, source, events)", "pass", True),
+    ("what is about no group is not counted", "rota.validate.routing:Router._mark",
+     "self._account.leave(MARKS if event.kind in _MARKS else OTHERS, FRAMES, 1)", "pass", True),
+    ("a judge forgets what waits in the end", "rota.histories.judging:_History.leave",
+     "self._history.end(self._ends)", "False", False),
+    ("some rows are not routed", "rota.histories.routing:route",
+     "own.add(row)", "own.add(row) if row[3] < 1_800_000_020 else None", False),
+    ("an event is taken twice", "rota.histories.routing:route",
+     "own.add(row)", "own.add(row), own.add(row)", False),
+    ("a bucket's table is not written", "rota.histories.finishing:finish",
+     "half.replace(target)", "half.replace(target if name != 'not_judged' else half)", False),
+    ("what is told twice is nobody's", "rota.histories.routing:_means",
+     '("", LEFT, 1, event.source.value, 0, TWICE)', '("", LEFT, 0, event.source.value, 0, TWICE)', False),
+    ("a reader leaves out its last row", "rota.histories.runs:Runs.flush",
+     "self._rows.sort()", "self._rows.sort(), self._rows.pop()", False),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "function", "old", "new", "plainly"), BUGS, ids=[one[0] for one in BUGS])
+def test_what_is_lost_is_an_internal_error(lake, tmp_path, name, function, old, new, plainly):
+    how = [] if plainly else ["--out", tmp_path, "--buckets", 2]
+    with planted(CoreBug("", name, name, function, old, new)):
+        code, _, said = validated(lake, *how)
+    assert code == 4
+    assert re.search(r"internal error: Unaccounted: of \d+ events( of \w*)? \d+ are accounted for", said)
+
+
+def losing(kind, plan, ceiling, piece):
+    """A worker that loses rows."""
+    with planted(CoreBug("", "loses", "", *BUGS[2][1:4])):
+        return answer(kind, plan, ceiling, piece)
+
+
+class Here:
+    """A context of Spark that does all in this process."""
+
+    def setJobDescription(self, words):
+        pass
+
+    def parallelize(self, pieces, number):
+        self._pieces = pieces
+        return self
+
+    def map(self, work):
+        self._pieces = [*map(work, self._pieces)]
+        return self
+
+    def collect(self):
+        return self._pieces
+
+
+def test_a_worker_that_loses_some_says_so(lake, tmp_path):
+    as_tables([lake], tmp_path / "sound", terms_of(), run=OnSpark(Here()), unordered=True)
+    with pytest.raises(Unaccounted, match="are accounted for"):
+        as_tables([lake], tmp_path / "losing", terms_of(), run=OnSpark(Here(), work=losing), unordered=True)
