@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 
 import pytest
 
 from rota.cli.conform import conform as command
-from rota.cli.conform_generate import _Met
+from rota.cli.conform_generate import _Met, _Now
 from rota.cli.errors import run
 from rota.cli.main import main
 from rota.generate.plan import Ask, Plan
 from rota.generate.player import Played
-from rota.generate.run import Failure, Tally, _explained
+from rota.generate.run import Failure, Tally, _explained, _failures
 from rota.generate.saved import path_of, read_saved, saved_text
 from rota.generate.verdicts import Verdict, Walked
 from rota.generate.walks import AT_ONCE
@@ -65,6 +66,13 @@ def test_so_many_groups_at_once(conform):
         (("--generate", "--report", "html=a.html"), 2, "there is no html report of walks"),
         (("--generate", "join"), 2, "a selection of cases is for judging one target"),
         (("--generate", "--slow"), 2, "--slow is for judging one target"),
+        (("--generate", "--clients"), 2, "--clients and --generate are two things to do"),
+        (("--generate", "--diff", "rota", "rota"), 2, "--diff and --generate are two things to do"),
+        (("--generate", "--list"), 2, "--generate and --list are two things to do"),
+        (("--generate", "--replay", "1-2"), 2, "--generate and --replay are two things to do"),
+        (("--seconds", "5", "heartbeat"), 2, "--seconds is for --generate"),
+        (("--groups", "5", "heartbeat"), 2, "--groups is for --generate"),
+        (("--protocol", "classic"), 2, "--protocol is for --generate"),
     ],
 )
 def test_what_cannot_be_asked_says_why(conform, tmp_path, arguments, code, says):
@@ -73,6 +81,25 @@ def test_what_cannot_be_asked_says_why(conform, tmp_path, arguments, code, says)
     got, said = conform("--embedded", *arguments)
     assert got == code
     assert says in said.err
+
+
+def test_what_a_run_does_is_told_until_it_is_over():
+    """Also after its seconds, while the last walks end, and while failures are looked at."""
+    now = _Now(tally_of(walked(0)), 40.0)
+    assert now.words(7.4) == "7 of 40 s: 1 walk, 0 requests, 0 failed"
+    assert now.words(44.0).startswith("44 of 40 s, waiting for the last walks to end: 1 walk, ")
+    now.begin("making what fails shorter")
+    assert now.words(50.0).startswith("50 s: making what fails shorter: 1 walk, ")
+    now.begin("")
+    assert now.words(51.0).startswith("51 of 40 s, waiting")
+
+
+def test_a_run_in_which_no_walk_ended_says_what_to_do():
+    """Not the list of all rules, none of which could be reached."""
+    told = "\n".join(seen(Tally()).lines())
+    assert "give more --seconds" in told
+    assert "not reached" not in told
+    assert "give more --seconds" not in "\n".join(seen(tally_of(walked(0))).lines())
 
 
 def walked(number, verdict=Verdict.PASS, **fields):
@@ -185,3 +212,38 @@ def test_what_is_found_is_not_lost_where_rota_fails_to_explain_it():
     assert asyncio.run(_explained(failure, [], explaining, told.append)) is failure
     assert len(told) == 1
     assert "IndexError" in told[0]
+
+
+async def _never(*_):
+    await asyncio.Event().wait()
+
+
+class _Stuck:
+    """Walks whose plans never end."""
+
+    each = _never
+
+
+@pytest.mark.parametrize("explains", [False, True], ids=["made shorter", "explained"])
+def test_a_run_that_is_stopped_while_it_looks_at_failures_ends_at_once(monkeypatch, explains):
+    """What was met is told as it was; nobody waits a minute for shorter walks, or for rules."""
+    first, second = (walked(n, Verdict.FAIL, rule="join.first", why="x", cause=(f"{n}",)) for n in (1, 2))
+    tally, stopping = tally_of(first, second), threading.Event()
+
+    async def failure(walks, each):
+        return Failure(each[0], (each[0].id,), 5)
+
+    if explains:
+        monkeypatch.setattr("rota.generate.run._failure", failure)
+
+    def tell(text):
+        if "rules" in text or not explains:
+            stopping.set()
+
+    async def looked_at():
+        return await asyncio.wait_for(_failures(_Stuck(), tally, _never, stopping.is_set, tell), 10)
+
+    found = asyncio.run(looked_at())
+    assert [(one.walked, one.runs) for one in found] == [
+        (one, 5 if explains else None) for one in (first, second)
+    ]

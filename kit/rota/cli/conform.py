@@ -24,6 +24,9 @@ from rota.report.files import KINDS, ReportError, default_reports, file_report, 
 PATIENCE = 10.0
 """Seconds that are waited for an answer if nothing is said."""
 
+WALKING = 60.0
+"""Seconds for which --generate walks if nothing is said."""
+
 SECTIONS = {
     "What to judge": (
         "--target",
@@ -94,8 +97,8 @@ BOTH = ("classic", "consumer")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("rota-out"), help="Folder for reports.")
 @click.option("--seed", type=int, metavar="N",
               help="Order of the cases and names of the groups; drawn if not given.")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=1), metavar="N", default=60.0,
-              help="How long --generate walks.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=1), metavar="N",
+              help="How long --generate walks.  [default: 60]")  # fmt: skip
 @click.option("--groups", type=click.IntRange(min=1), metavar="N",
               help="Groups that --generate walks on at once.  [default: 50]")  # fmt: skip
 @click.option("--protocol", type=click.Choice(BOTH),
@@ -130,7 +133,7 @@ def conform(
     reports: tuple[str, ...],
     out: Path,
     seed: int | None,
-    seconds: float,
+    seconds: float | None,
     groups: int | None,
     protocol: str | None,
     timeout: float,
@@ -159,6 +162,18 @@ def conform(
     from rota.generate.walks import AT_ONCE
 
     try:
+        _one_of(
+            {
+                "--matrix": matrix,
+                "--diff": diff is not None,
+                "--clients": by_clients,
+                "--generate": generate,
+                "--replay": replay is not None,
+                "--list": listing and not by_clients,
+                "--show": show is not None,
+            }
+        )
+        _only_of_walks(generate, {"--seconds": seconds, "--groups": groups, "--protocol": protocol})
         if matrix:
             ctx.exit(show_matrix(selectors, reports, as_json, quiet))
         selected = selectors_in(selectors)
@@ -193,8 +208,6 @@ def conform(
             raise UsageError("--as case is for a failure that was kept; name it with --replay ID")
         if form is not None and replay is not None:
             ctx.exit(write_case(out, replay))
-        if protocol is not None and not generate:
-            raise UsageError("--protocol is for --generate; cases are chosen by their part, consumer")
         if generate or replay:
             where = "--generate" if generate else "--replay"
             others = {"--slow": slow, "a selection of cases": bool(selected)}
@@ -206,7 +219,7 @@ def conform(
                 judged,
                 spec_profile(line).name,
                 options.seed,
-                seconds,
+                seconds or WALKING,
                 groups or AT_ONCE,
                 timeout,
                 out,
@@ -247,6 +260,20 @@ def _given_again(settings: Sequence[str], config: Path | None, timeout: float, s
 def _given_of(knowing: KnownOptions) -> dict[str, object]:
     """The options about known failures, by name."""
     return {"--known": knowing.known, "--write-known": knowing.write_known, "--strict": knowing.strict}
+
+
+def _one_of(modes: Mapping[str, bool]) -> None:
+    """What is to be done is one thing. Errors: UsageError, for a second one."""
+    first, *others = [name for name, given in modes.items() if given] or [""]
+    if others:
+        raise UsageError(f"{first} and {others[0]} are two things to do; leave one of them out")
+
+
+def _only_of_walks(generate: bool, options: Mapping[str, object]) -> None:
+    """What says how walks are drawn. Errors: UsageError, where none are."""
+    for name, given in options.items():
+        if given is not None and not generate:
+            raise UsageError(f"{name} is for --generate, which draws walks; leave it out, or add --generate")
 
 
 def _refuse(where: str, options: Mapping[str, object]) -> None:

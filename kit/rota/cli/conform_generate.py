@@ -150,18 +150,16 @@ class Asked:
                 f"{self.seconds:g} s on {counted(self.groups, 'group')} at once"
             )
 
-        def tell(text: str) -> None:
-            line.show(lambda: text)
-
+        now = _Now(tally, self.seconds)
         met = _Met(self.out, target.name, self.profile, settings)
 
         def watched() -> bool:
             for text in met.kept(tally):
                 line.note(text)
-            line.show(lambda: _progress(tally, time.monotonic() - began, self.seconds))
+            line.show(lambda: now.words(time.monotonic() - began))
             return stop.is_set()
 
-        failures, ending = self._with(settings, lambda host: _walked(host, self, tally, watched, tell))
+        failures, ending = self._with(settings, lambda host: _walked(host, self, tally, watched, now.begin))
         if ending:
             tally.died.append(Death(ending, ()))
         line.clear()
@@ -215,6 +213,30 @@ class Asked:
         return VIOLATED if failing else UNDECIDED if undecided else HOLDS
 
 
+@dataclass
+class _Now:
+    """What a run does now, in a line. tally: what it has come to; of: seconds that it walks."""
+
+    tally: Tally
+    of: float
+    doing: str = ""
+
+    def begin(self, doing: str) -> None:
+        """Something else is done from now on; empty: it walks."""
+        self.doing = doing
+
+    def words(self, seconds: float) -> str:
+        """So many seconds after it began."""
+        failed = sum(map(len, self.tally.failed.values()))
+        counts = (
+            f"{counted(self.tally.plans, 'walk')}, {counted(self.tally.requests, 'request')}, {failed} failed"
+        )
+        if self.doing:
+            return f"{seconds:.0f} s: {self.doing}: {counts}"
+        ending = ", waiting for the last walks to end" if seconds > self.of else ""
+        return f"{seconds:.0f} of {self.of:g} s{ending}: {counts}"
+
+
 @dataclass(frozen=True)
 class _Met:
     """Keeps the first failure of each cause as soon as it is met, since a run of hours may be lost.
@@ -237,12 +259,6 @@ class _Met:
             failure = Failure(first, (first.id,))
             keep({path: saved_text(failure, self.target, self.profile, self.settings)}, HOLDS)
             yield f"walk {first.id} fails, {first.rule}: {first.why.partition(chr(10))[0]} (kept in {path})"
-
-
-def _progress(tally: Tally, seconds: float, of: float) -> str:
-    failed = sum(map(len, tally.failed.values()))
-    told = f"{counted(tally.plans, 'walk')}, {counted(tally.requests, 'request')}, {failed} failed"
-    return f"{min(seconds, of):.0f} of {of:g} s: {told}"
 
 
 def _settings(target: Target) -> Mapping[str, int]:

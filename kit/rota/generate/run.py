@@ -18,7 +18,7 @@ from rota.generate.rest import Rest, rest
 from rota.generate.shrink import RUNS, after, runs_that_fail, shrunk
 from rota.generate.unread import Unread
 from rota.generate.verdicts import LIVES, Verdict, Walked, out_of_time
-from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Walks
+from rota.generate.walks import AT_ONCE, Explaining, Judges, Judging, Plans, Walks, unless
 
 SHRINKING = 60.0
 """Seconds in which a failure is made shorter, at most."""
@@ -69,7 +69,8 @@ class Tally:
     of them; transactional, whether some walks had transactions; avoiding, how many walks were others again
     without what went wrong in them; unread, of an API the first version that was left out in the end; looks,
     whether the target's looks for what has expired were followed; rest, how the target came to it, if that
-    can be seen; protocols, of the groups that were walked on.
+    can be seen; protocols, of the groups that were walked on; unexplained, failures whose rules could not be
+    looked for, and why.
     """
 
     plans: int = 0
@@ -89,6 +90,7 @@ class Tally:
     looks: bool = False
     rest: Rest | None = None
     protocols: tuple[str, ...] = (CLASSIC,)
+    unexplained: list[str] = field(default_factory=list)
 
     def add(self, walked: Walked) -> None:
         """One more walk."""
@@ -153,8 +155,8 @@ async def run(
     """Walk for so many seconds; `tally` grows while it does. What fails, the shortest of each cause.
 
     Parameters: host, who has begun; plans, gives one after the other; judges, of walks; stopped, whether
-    to end at once; tell, what is done now; at_once, groups. A target that dies is started again if it can be,
-    and is not asked again what has ended it.
+    to end at once; tell, what is done now, which is empty while it walks; at_once, groups. A target that dies
+    is started again if it can be, and is not asked again what has ended it.
     """
     fatal, unread = Fatal(), Unread(host.coordinator.unreadable if host.coordinator else None)
 
@@ -169,14 +171,16 @@ async def run(
         left = end - asyncio.get_running_loop().time()
         try:
             await _walk_beside(walks, harmless, left, tally, at_once, stopped, tell)
-            failures = [] if stopped() else await _failures(walks, tally, judges.explaining, stopped, tell)
-            tally.rest = None if stopped() else await rest(host.processor_seconds)
+            failures = await _failures(walks, tally, judges.explaining, stopped, tell)
+            tell("looking whether the target comes to rest")
+            tally.rest = await unless(stopped, rest(host.processor_seconds))
             break
         except Died as died:
             tell("the target has died; looking for the walk that ended it")
-            found = await _account(walks, str(died), host, tally)
+            found = await _account(walks, str(died), host, tally, stopped)
             if found is not None:
                 fatal.learn(found.walked.played.plan, walks.met())
+            tell("")
         finally:
             measuring.cancel()
     return [*tally.apart.values(), *(failures or map(_as_met, tally.failed.values()))]
@@ -207,24 +211,26 @@ async def _walk_beside(
         if walks.coordinator.restarts is not None:
             tally.restarts += walks.coordinator.restarts.done
             tally.set_otherwise |= bool(tally.restarts and walks.coordinator.terms.other_settings)
-    if bystander.harm and not stopped():
+    if bystander.harm:
         tell("a bystander was harmed; looking for the walk that did it")
-        tally.blame(await _blamed(suspects, Beside(walks.coordinator)))
+        tally.blame(await unless(stopped, _blamed(suspects, Beside(walks.coordinator))))
 
 
-async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> Failure | None:
-    """Find out what ended the target; then it is there again, or the host has none."""
+async def _account(
+    walks: Walks, words: str, host: Host, tally: Tally, stopped: Callable[[], bool]
+) -> Failure | None:
+    """Find out what ended the target; then it is there again, or the host has none, as if stopped."""
     found, suspects = None, walks.recent()
     ids = tuple(played.plan.id for played in walks.suspects())
     tally.died.append(Death(words, ids))
     try:
-        found = await _blamed(suspects, Alone(host))
+        found = await unless(stopped, _blamed(suspects, Alone(host)))
         if found is not None:
             tally.died[-1] = Death(words, ids, found.walked.id)
         tally.blame(found)
     except Died:
         pass  # what was found until now is told
-    host.coordinator = await host.again()
+    host.coordinator = None if stopped() else await host.again()
     return found
 
 
@@ -261,22 +267,30 @@ async def _failures(
     stopped: Callable[[], bool],
     tell: Callable[[str], object],
 ) -> list[Failure]:
-    """The shortest failure of each cause; those that were met most often are made shorter and explained."""
+    """The shortest failure of each cause; those that were met most often are made shorter and explained.
+    Where it is stopped, what is not done yet is left as it was met.
+    """
     most_met = sorted(tally.failed.values(), key=len, reverse=True)
     if most_met:
-        tell(f"making the failures of {min(len(most_met), CAUSES)} causes shorter")
-    if stopped():
-        return [_as_met(each) for each in most_met]
-    played = await asyncio.gather(*(_failure(walks, each) for each in most_met[:CAUSES]))
+        tell(f"making what fails shorter ({min(len(most_met), CAUSES)} of {len(most_met)} causes)")
+    shortened = (unless(stopped, _failure(walks, each)) for each in most_met[:CAUSES])
+    played = [
+        one or _as_met(each) for one, each in zip(await asyncio.gather(*shortened), most_met, strict=False)
+    ]
     shorter = [(one, each) for one, each in zip(played, most_met, strict=False) if not tally.let_pass(one)]
     if shorter:
-        tell("looking for the rules that explain them")
+        tell("looking for the rules that explain what fails")
     explained: list[Failure] = []
     over = after(EXPLAINING)
     for one, each in shorter:
-        if over() or stopped():
+        if over():
             break
-        explained.append(await _explained(one, [_shortest(each)], explaining, tell))
+        found = await unless(
+            stopped, _explained(one, [_shortest(each)], explaining, tally.unexplained.append)
+        )
+        if found is None:
+            break
+        explained.append(found)
     left = [one for one, _ in shorter[len(explained) :]]
     return [*explained, *left, *map(_as_met, most_met[CAUSES:])]
 
@@ -290,7 +304,7 @@ async def _explained(
     try:
         return replace(failure, walked=await explaining(failure.walked, others))
     except Exception as error:
-        tell(f"no rules for {failure.walked.id}, since rota itself is wrong there (report it): {error!r}")
+        tell(f"{failure.walked.id}, since rota itself is wrong there (report it): {error!r}")
         return failure
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rota.generate.aftermath import Harm, aftermath
 from rota.generate.avoiding import Avoiding
@@ -94,6 +94,20 @@ async def finished(
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+
+async def unless(stopped: Callable[[], bool], work: Coroutine[Any, Any, R]) -> R | None:
+    """What comes of work that is ended where it is stopped; None if it was. Errors: those of the work."""
+    doing = asyncio.ensure_future(work)
+    try:
+        while not doing.done():
+            if stopped():
+                return None
+            await asyncio.wait([doing], timeout=TICK)
+        return doing.result()
+    finally:
+        doing.cancel()
+        await asyncio.wait([doing])
 
 
 @dataclass

@@ -140,6 +140,7 @@ class WalksSeen:
                 "unreached": self.unreached,
                 "failures": [failure_object(each) for each in self.failures],
                 "once": [failure_object(each) for each in self.tally.once],
+                "unexplained": self.tally.unexplained,
             },
             "identity": self.identity.as_json(),
         }
@@ -149,6 +150,8 @@ class WalksSeen:
         for failure in self.failures[:IN_FULL]:
             yield from told_failure(failure)
         yield from _table(self.failures)
+        for text in self.tally.unexplained:
+            yield wrapped("no rules: ", text)
         for death in self.tally.died:
             yield wrapped("died: ", death.told)
         yield from self._beside()
@@ -160,7 +163,9 @@ class WalksSeen:
         if self.tally.unread:
             told = ", ".join(f"{api} from v{first}" for api, first in sorted(self.tally.unread.items()))
             yield wrapped("left out: ", f"{told}: advertised, and not answered so that it can be read")
-        if self.unreached:
+        if not (self.tally.plans or self.interrupted):
+            yield wrapped("nothing judged: ", "no walk ended in so few seconds; give more --seconds, as 60")
+        elif self.unreached:
             yield wrapped("not reached: ", ", ".join(self.unreached))
         of, reached = len(self.in_reach), len(self.tally.rules & self.in_reach)
         pairs = counted(len(self.tally.reached), "pair")
