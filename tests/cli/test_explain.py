@@ -212,6 +212,14 @@ def test_a_group_that_validate_is_asked_for_and_is_not_there_is_told_with_those_
         (["no-such.log"], "cannot read no-such.log"),
         (["--bootstrap", "nonsense"], "write HOST:PORT"),
         (["--bootstrap", "localhost:1", "--report", "html=x.html"], "leave it out with --bootstrap"),
+        (["--bootstrap", "localhost:1", "--since", "3h"], "--since is of logs and recordings; leave it out"),
+        (["--bootstrap", "localhost:1", "--until", "3h"], "--until is of logs and recordings; leave it out"),
+        (
+            ["--bootstrap", "localhost:1", "--unordered"],
+            "--unordered is of logs and recordings; leave it out",
+        ),
+        (["LOG", "--seconds", "3"], "--seconds ends --follow; add --follow"),
+        (["LOG", "--follow", "--unordered"], "leave out one of --unordered and --follow"),
     ],
 )
 def test_what_cannot_be_done_is_2_and_says_what_can(log: Path, words: list[str], said: str) -> None:

@@ -68,6 +68,7 @@ def explain(
     --bootstrap, 5 if nothing about groups was found.
     """
     tables.checked()
+    options.checked()
     if tables.out is not None:
         from rota.cli.explain_tables import ExplainTables
 

@@ -31,6 +31,18 @@ class ExplainOptions(SourceOptions):
         """How sources are read. Errors: UsageError."""
         return replace(super().reading(), follow=self.follow, unordered=self.unordered)
 
+    def checked(self) -> None:
+        """That what is given has an effect. Errors: UsageError."""
+        if self.seconds is not None and not self.follow:
+            raise UsageError("--seconds ends --follow; add --follow, or leave it out")
+        if self.unordered and self.follow:
+            raise UsageError("--unordered sorts what has an end; leave out one of --unordered and --follow")
+        now = {"--since": self.since, "--until": self.until, "--unordered": self.unordered}
+        if self.bootstrap is not None and (
+            option := next((one for one, given in now.items() if given), None)
+        ):
+            raise UsageError(f"{option} is of logs and recordings; leave it out with --bootstrap")
+
     def span(self) -> tuple[float | None, float | None]:
         """From when to when. Errors: UsageError."""
         since, until = self.moments({"--since": self.since, "--until": self.until})

@@ -196,7 +196,9 @@ class WalksSeen:
         word = coloured(self.verdict, COLOURS[self.verdict])
         restarts = f", {counted(tally.restarts, 'restart')}" if tally.restarts else ""
         died = f", died {counted(len(tally.died), 'time')}" if tally.died else ""
-        return f"{word}: {self.target}: {counts}{causes}, {undecided}{restarts}{died}, {self.seconds:.0f} s"
+        ended = ", ended from outside" if self.interrupted and self.verdict != INTERRUPTED else ""
+        time = f"{self.seconds:.0f} s{ended}"
+        return f"{word}: {self.target}: {counts}{causes}, {undecided}{restarts}{died}, {time}"
 
 
 def _table(failures: Sequence[Failure]) -> Iterator[str]:
