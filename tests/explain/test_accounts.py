@@ -45,6 +45,27 @@ def test_members_of_a_group_that_was_just_formed_are_its_first(program: str, tmp
     assert [one.cause.name for one in explained([goes_on]).incidents] == ["came"]
 
 
+@pytest.mark.parametrize("ahead", [0.0, 0.02], ids=["at the same moment", "by a clock that is ahead"])
+def test_a_client_that_says_first_that_it_has_joined_begins_no_other_rebalance(ahead: float) -> None:
+    """Logs tell thousandths, and of one thousandth the lines come in any order of the sources."""
+    client = Source.CLIENT_LOG
+    night = Night().say(0, Kind.FAILED, B).prepare(0, 1, f"removing member {B} on heartbeat expiration.")
+    night.say(1, Kind.JOINING, A, source=client)
+    night.say(2 - ahead, Kind.WAS_JOINED, A, source=client, generation=2).settle(2, 2, 1)
+    night.say(2.1, Kind.SYNCED, A, source=client, generation=2)
+    (one,) = rebalances(night)
+    assert (one.ending, one.from_generation, one.to_generation) == (Ending.ASSIGNED, 1, 2)
+    assert "in 2 rebalances" not in told(night).headline
+    first, second = rebalances(night.prepare(3, 2, "").settle(4, 3, 1))
+    assert (first.to_generation, second.to_generation) == (2, 3)
+
+
+def test_a_join_phase_that_ends_with_another_generation_than_a_client_said_is_another() -> None:
+    night = Night().prepare(0, 1, "").say(1, Kind.WAS_JOINED, A, source=Source.CLIENT_LOG, generation=2)
+    first, second = rebalances(night.settle(2, 3, 1))
+    assert (first.ending, first.to_generation, second.to_generation) == (Ending.OVERTAKEN, 2, 3)
+
+
 def test_an_assignment_alone_is_no_rebalance() -> None:
     night = Night().say(0, Kind.ASSIGNMENT, A, generation=3, data={"members": 2})
     assert rebalances(night) == []
@@ -58,6 +79,15 @@ def test_a_rebalance_that_another_overtakes_has_no_assignment() -> None:
     assert second.ending is Ending.ASSIGNED
     assert second.events[0].kind is Kind.FAILED
     assert told(night).incident.number == 2
+
+
+def test_of_several_rebalances_some_of_which_show_no_length_it_is_told_at_least() -> None:
+    """Where what shows is next to nothing, nothing is told of it: "at least less than" says nothing."""
+    for took, words in ((1.0, "had no assignment for at least 1."), (0.0, "is not visible in this source")):
+        one = told(Night().fail(0, A, 1, 2, took=took))
+        one.incident.number, one.incident.untimed = 2, 1
+        assert words in one.cost
+        assert "at least less" not in one.cost
 
 
 def test_a_group_that_is_left_by_all_is_empty() -> None:

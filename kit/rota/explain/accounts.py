@@ -172,7 +172,7 @@ class Accounts:
 
     def _stabilized(self, group: Group, event: Event) -> None:
         one = group.open
-        if one is None or one.joined is not None:
+        if one is None or _is_another(one, event):
             if one is not None:
                 done = one.assigned is not None
                 self.end(group, Ending.ASSIGNED if done else Ending.OVERTAKEN, moment(event, group.seen))
@@ -295,6 +295,15 @@ def _gone(group: Group, event: Event) -> None:
         for partition in group.clients.pop(key, ()) if key else ():
             if event.at is not None:
                 group.lost.setdefault(partition, event.at)
+
+
+def _is_another(one: Rebalance, event: Event) -> bool:
+    """Whether a join phase that a broker says to be over is not that of the rebalance that is open. A client
+    may have said it earlier, within the same thousandth of a second or by a clock that is a little ahead.
+    """
+    if one.joined is None:
+        return False
+    return one.assigned is not None or one.to_generation not in (None, event.generation)
 
 
 def _is_over(assigned: float, event: Event) -> bool:

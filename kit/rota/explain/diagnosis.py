@@ -18,6 +18,9 @@ NAMED = 3
 SHOWN = 8
 """Events that an incident is said to rest on; the others are counted."""
 
+SHORT = 0.1
+"""Seconds below which a time is not told as a number."""
+
 ABOUT = {Sign.TOGETHER: Sign.SESSION_OVER, Sign.FROM_EMPTY: Sign.JOINED, Sign.RETURNED: Sign.LEFT}
 """Signs that name nobody, or somebody else → the sign whose members they are about."""
 
@@ -68,7 +71,7 @@ class Diagnosis:
             return f"{self.group} is rebalancing where the source ends, since when is not visible in it"
         if one.open:
             return f"{self.group} has had no assignment for {seconds(one.seconds)} where the source ends"
-        if one.untimed == one.number:
+        if one.untimed == one.number or (one.untimed and one.seconds < SHORT):
             return f"for how long {self.group} had no assignment is not visible in this source"
         least = "at least " if one.untimed else ""
         times = "" if one.number == 1 else f" in {counted(one.number, 'rebalance')}"
@@ -131,7 +134,7 @@ def fits(cause: Cause, incident: Incident) -> bool:
 
 def seconds(value: float) -> str:
     """Seconds as people say them: short ones to the tenth, long ones in minutes and hours too."""
-    if value < 0.1:
+    if value < SHORT:
         return "less than 0.1 s"
     if value < 120:
         return f"{value:.1f} s"
