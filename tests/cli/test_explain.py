@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from harness.nights import LATE, Night, member
 from rota.cli.main import main
 from rota.conformance.connections.connection import Connection, SentRequest
-from rota.explain.watching import Asker, Described, Watched
+from rota.explain.watching import Asker, Described, Unasked, Watched
 from rota.history import Kind, Source, line_of
 from rota.server import controlled
 
@@ -416,6 +416,26 @@ def test_what_a_log_tells_beside_it_is_who_is_awaited(
     assert (group["awaited"], group["awaited_exactly"]) == ([first.id], True)
     assert group["longest_rebalance_ms"] == 120_000
     assert group["latest_end"] == pytest.approx(group["in_state_at_least_since"] + 120)
+
+
+def test_what_was_seen_is_told_where_the_broker_goes_away(
+    stuck: tuple[str, Member, Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bootstrap, _, _ = stuck
+    looks = []
+    real = Asker.describe
+
+    def describe(self: Asker, group: str, at: float) -> Described:
+        looks.append(group)
+        if len(looks) > 1:
+            raise Unasked("nothing to ask: it is gone")
+        return real(self, group, at)
+
+    monkeypatch.setattr(Asker, "describe", describe)
+    code, out, err = ended("--bootstrap", bootstrap, "--group", "orders", "--follow", "--seconds", "9")
+    assert code == 3
+    assert "group orders has been PreparingRebalance" in out
+    assert "it is gone" in err
 
 
 def test_who_has_watched_from_the_beginning_knows_since_when() -> None:

@@ -62,6 +62,8 @@ class Watching:
             if self.options.follow:
                 self._follow(asker)
         except Unasked as error:
+            if self.watched:
+                self._concluded()  # what was seen until then
             raise UsageError(str(error), UNDECIDED) from error
         except KeyboardInterrupt:
             self._concluded()
