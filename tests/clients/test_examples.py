@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "in-your-tests.md"
 COMMANDS = {
     "go": (
         "go mod init billing",
-        f"go get github.com/twmb/franz-go@{LIBRARIES['franz-go'].version}",
+        f"go get github.com/twmb/franz-go/pkg/kgo@{LIBRARIES['franz-go'].version}",
         "go test ./...",
     ),
     "javascript": (f"npm install kafkajs@{LIBRARIES['kafkajs'].version}", "node --test"),
@@ -48,7 +48,7 @@ def ran(commands, folder):
             command,
             shell=True,
             cwd=folder,
-            env={**os.environ, "PATH": path, "GOFLAGS": "-mod=mod"},
+            env={**os.environ, "PATH": path, "GOFLAGS": ""},
             capture_output=True,
             text=True,
             timeout=300,

@@ -163,10 +163,10 @@ class WalksSeen:
         if self.tally.unread:
             told = ", ".join(f"{api} from v{first}" for api, first in sorted(self.tally.unread.items()))
             yield wrapped("left out: ", f"{told}: advertised, and not answered so that it can be read")
-        if not (self.tally.plans or self.interrupted):
-            yield wrapped("nothing judged: ", "no walk ended in so few seconds; give more --seconds, as 60")
-        elif self.unreached:
+        if self.tally.plans and self.unreached:
             yield wrapped("not reached: ", ", ".join(self.unreached))
+        if not (self.tally.plans or self.interrupted or self.tally.died):
+            yield wrapped("nothing judged: ", "no walk ended in so few seconds; give more --seconds, as 60")
         of, reached = len(self.in_reach), len(self.tally.rules & self.in_reach)
         pairs = counted(len(self.tally.reached), "pair")
         yield f"reached: {reached} of {of} rules, {pairs} of a rule and the group's state"
