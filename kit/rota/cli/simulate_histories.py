@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import UsageError
-from rota.cli.keeping import try_files, write_files
+from rota.cli.keeping import try_files
 from rota.report.format import counted, wrapped
 
 MOST_COPIES = 100
@@ -54,7 +54,6 @@ def write_histories(options: HistoryOptions, seed: int, out: Path, as_json: bool
     wanted = Wanted(options.histories, seed, options.bugs, options.copies)
     written = write(wanted, out, options.processes)
     told = written.as_json()
-    write_files([(out / REPORT, json.dumps({**vars(wanted), **told}, indent=2) + "\n")])
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return

@@ -59,7 +59,7 @@ def event_from(values: Mapping[str, Any]) -> Event:
     """The event of a line's keys and values. Errors: LineError, as of `event_of`."""
     if values.get("schema") != SCHEMA:
         raise LineError(f"schema {values.get('schema')!r}, and this reads schema {SCHEMA}")
-    texts = {name: _of_type(values, name, (str,), "") for name in _TEXTS}
+    texts = {name: _of_type(values, name, (str,)) for name in _TEXTS if name in values}
     return Event(
         _of_type(values, "at", (int, float, type(None))),
         _known(values, "source", _SOURCES),

@@ -128,10 +128,8 @@ class Oracle:
 
     def _recording(self) -> RuleTable:
         table = RULES if self._table is None else self._table
-        for rule in table.values():
-            if rule.decides:
-                table = table.replaced(rule.slug, self._recorded(rule))
-        return table
+        told = (replace(rule, function=self._recorded(rule)) for rule in table.values() if rule.decides)
+        return RuleTable([*(rule for rule in table.values() if not rule.decides), *told])
 
     def _recorded(self, rule: Rule) -> Callable[..., Any]:
         @wraps(rule.function)

@@ -6,7 +6,7 @@ import heapq
 import json
 import multiprocessing
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,27 +18,29 @@ from rota.history import Event, Kind, line_of
 from rota.population.histories import group_of, simulated
 from rota.population.recorded import frames_of
 from rota.population.renamed import copies
-from rota.population.truth import TRUTH
-
-TOGETHER = 100
-"""Histories of a file, their copies among them: a file is put in order in memory."""
+from rota.population.shapes import Shape
+from rota.population.truth import REPORT, TRUTH
 
 RECORDINGS = "recordings"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """histories: without copies; copied: of each, itself among them; bugs: the share of servers with one."""
+    """histories: without copies; copied: of each, itself among them; bugs: the share of servers with one;
+    of_file: histories of a file, copies among them, which is put in order in memory; shapes: draws the shape
+    of a group, None: as `rota.population.shapes` does."""
 
     histories: int
     seed: int = 0
     bugs: float = 0.0
     copied: int = 1
+    of_file: int = 100
+    shapes: Callable[[str], Shape] | None = None
 
     @property
     def together(self) -> int:
         """Histories of a file, without their copies."""
-        return max(1, TOGETHER // self.copied)
+        return max(1, self.of_file // self.copied)
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Written:
 
 
 def write(wanted: Wanted, folder: Path, processes: int = 1) -> Written:
-    """Recordings, some histories a file, with TRUTH: a line for each history whose server has a bug."""
+    """Recordings, some histories a file, with TRUTH and REPORT beside them."""
     (folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
     starts = range(0, wanted.histories, wanted.together)
     work = partial(_file, wanted, folder)
@@ -82,6 +84,9 @@ def write(wanted: Wanted, folder: Path, processes: int = 1) -> Written:
         for written, lines in told:
             total.add(written)
             truth.writelines(lines)
+    asked = {"seed": wanted.seed, "bugs": wanted.bugs, "copied": wanted.copied}
+    report = json.dumps({**asked, **total.as_json()}, indent=2)
+    (folder / REPORT).write_text(f"{report}\n", encoding="utf-8")
     return total
 
 
@@ -90,7 +95,7 @@ def _file(wanted: Wanted, folder: Path, start: int) -> tuple[Written, list[str]]
     written, truth = Written(), list[str]()
     told: list[Sequence[Event]] = []
     for number in range(start, min(start + wanted.together, wanted.histories)):
-        one = simulated(wanted.seed, number, wanted.bugs)
+        one = simulated(wanted.seed, number, wanted.bugs, wanted.shapes)
         events = frames_of(one.played, f"{one.group}.jsonl")
         told += copies(events, number, wanted.copied, wanted.seed)
         written.distinct += 1

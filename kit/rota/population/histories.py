@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -46,11 +46,13 @@ def group_of(number: int, copy: int = 0) -> str:
     return f"group-{number:08}-{copy:02}"
 
 
-def simulated(seed: int, number: int, bugs: float = 0.0) -> Simulated:
+def simulated(
+    seed: int, number: int, bugs: float = 0.0, shapes: Callable[[str], Shape] | None = None
+) -> Simulated:
     """A history by its number. bugs: the share of histories whose server has a bug, drawn evenly among those
-    of members; the same seed and number, the same history."""
+    of members; shapes: draws a shape, None: `shape_of`; the same seed and number, the same history."""
     drawn = Random(f"{seed} {number} bug")
-    group, shape = group_of(number), shape_of(f"{seed} {number}")
+    group, shape = group_of(number), (shapes or shape_of)(f"{seed} {number}")
     sound = _played(group, shape, f"{seed} {number}")
     if drawn.random() >= bugs:
         return Simulated(group, shape, sound)
