@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import toys
 
+from harness import spark_cluster
+from harness.spark_cluster import cluster
 from rota.explore import Limits, Result, reference
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
@@ -25,23 +26,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 SYSTEMS = str(Path(toys.__file__).parent)
 
 
-@contextmanager
-def cluster(**settings: str) -> Iterator[Any]:
-    """A context with two executors of one core each. settings: further ones of Spark, with _ for dots."""
-    with pytest.MonkeyPatch.context() as patch:
-        quiet = session._quiet
-        more = {name.replace("_", "."): value for name, value in settings.items()}
-        patch.setattr(session, "_quiet", lambda *given: {**quiet(*given), **more})
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", session.LOOPBACK)
-        with session.spark_context("local-cluster[2,1,1024]", [toys.__file__]) as running:
-            running.setLogLevel("OFF")
-            yield running
-
-
 @pytest.fixture(scope="module")
 def context() -> Iterator[Any]:
-    with cluster() as running:
+    with cluster(toys) as running:
         yield running
 
 
@@ -69,10 +56,7 @@ def test_an_executor_is_killed(context: Any, tmp_path: Path) -> None:
 @pytest.fixture
 def bare(context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers have Python and Spark's own modules; no packages, and no rota."""
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    monkeypatch.setattr(context, "pythonExec", str(python))
+    monkeypatch.setattr(context, "pythonExec", spark_cluster.bare(tmp_path / "bare"))
 
 
 @pytest.mark.usefixtures("bare")
@@ -146,7 +130,7 @@ def test_copies_of_slow_tasks(context: Any, tmp_path: Path) -> None:
         "spark_speculation_multiplier": "1.01",
         "spark_speculation_quantile": "0.1",
     }
-    with cluster(**eager) as running:
+    with cluster(toys, **eager) as running:
         with pytest.raises(spark.NotSupported, match=r"spark\.speculation is on"):
             spark.explore(toys.ring(), context=running)
         for name in ("channel", "broken-safety"):

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, lines, own_nights, scattered
+from harness.spark_here import Context
 from rota.cli.main import main
 from rota.histories.on_spark import OnSpark, answer
 from rota.mutants.core import CoreBug, planted
@@ -74,25 +75,9 @@ def losing(kind, plan, ceiling, piece):
         return answer(kind, plan, ceiling, piece)
 
 
-class Here:
-    """A context of Spark that does all in this process."""
-
-    def setJobDescription(self, words):
-        pass
-
-    def parallelize(self, pieces, number):
-        self._pieces = pieces
-        return self
-
-    def map(self, work):
-        self._pieces = [*map(work, self._pieces)]
-        return self
-
-    def collect(self):
-        return self._pieces
-
-
 def test_a_worker_that_loses_some_says_so(lake, tmp_path):
-    as_tables([lake], tmp_path / "sound", terms_of(), run=OnSpark(Here()), unordered=True)
+    as_tables([lake], tmp_path / "sound", terms_of(), run=OnSpark(Context()), unordered=True)
     with pytest.raises(Unaccounted, match="are accounted for"):
-        as_tables([lake], tmp_path / "losing", terms_of(), run=OnSpark(Here(), work=losing), unordered=True)
+        as_tables(
+            [lake], tmp_path / "losing", terms_of(), run=OnSpark(Context(), work=losing), unordered=True
+        )

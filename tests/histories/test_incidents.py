@@ -15,7 +15,7 @@ from harness.nights_apart import as_tables, own_nights, scattered, told
 from rota.cli.main import main
 from rota.explain.as_json import incident_as_json
 from rota.explain.worst import Explainer, Wanted
-from rota.histories.plots import picture, plots
+from rota.histories.plots import LETTERS, picture, plots, shortened
 from rota.histories.summary import as_json, text
 from rota.histories.tables import rows
 from rota.mutants.core import CoreBug, planted
@@ -109,13 +109,21 @@ def test_what_is_planted_is_found(tmp_path, name, function, old, new):
     assert failed
 
 
+def worst_of(out):
+    """Groups and their seconds, from the table."""
+    found = {}
+    for row in rows(out, "incidents"):
+        found[row["group"]] = found.get(row["group"], 0.0) + (row["seconds"] or 0.0)
+    return found.items()
+
+
 def test_the_picture_has_a_bar_for_everything(tmp_path):
     found, _ = tables(lake(tmp_path / "lake"), tmp_path / "out")
     drawn = ET.fromstring(picture(found))
     texts = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
     for plot in plots(found):
         assert plot.title in texts
-        assert {name for name, length in plot.rows} <= set(texts)
+        assert {shortened(name) for name, length in plot.rows} <= set(texts)
     lengths = {one.title: dict(one.rows) for one in plots(found)}
     summary = as_json(found)
     assert lengths["Groups by verdict"] == summary["verdicts"]
@@ -123,6 +131,12 @@ def test_the_picture_has_a_bar_for_everything(tmp_path):
     assert lengths["What happened: incidents by cause"]["Lost client"] == 1
     assert summary["causes"]["Lost client"] == {"incidents": 1, "seconds": 40.1}
     assert "Lost client 1 (40.1 s)" in text(found)
+    assert summary["worst"] == {
+        name: pytest.approx(lost, abs=0.001) for name, lost in worst_of(tmp_path / "out")
+    }
+    assert [*summary["worst"].values()] == sorted(summary["worst"].values(), reverse=True)
+    assert summary["worst"]["orders"] == 43.2
+    assert len(shortened("x" * 99)) == LETTERS
     assert picture(found) == picture(found)
     widths = [float(one.get("width")) for one in drawn.iter("{http://www.w3.org/2000/svg}rect")]
     assert max(widths[1:]) <= widths[0] / 2

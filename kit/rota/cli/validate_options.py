@@ -151,14 +151,19 @@ class TableOptions:
         """Errors: UsageError for options that do not go together."""
         if self.engine == SPARK and self.out is None:
             raise UsageError("what Spark judges goes into tables; name a folder for them with --out")
-        given = {"--master": self.master, "--memory": self.memory}
-        if self.engine != SPARK and (option := next((one for one, value in given.items() if value), None)):
-            raise UsageError(f"{option} is for Spark; add --engine spark")
-        if self.buckets and self.out is None:
-            raise UsageError("--buckets is for tables; name a folder for them with --out")
+        if self.engine != SPARK and self.master:
+            raise UsageError("--master is for Spark; add --engine spark")
+        given = {"--buckets": self.buckets, "--memory": self.memory}
+        if self.out is None and (option := next((one for one, value in given.items() if value), None)):
+            raise UsageError(f"{option} is for tables; name a folder for them with --out")
+        if self.engine != SPARK and self.memory and self.memory < LEAST:
+            raise UsageError(f"--memory: {self.memory} MiB are too little to judge; give {LEAST} at least")
 
 
 SPARK = "spark"
+
+LEAST = 288
+"""MiB with which one process can judge, as the least share of a task on Spark."""
 
 OF_TABLES = (
     click.option("--engine", type=click.Choice(("here", SPARK)), default="here",
@@ -169,7 +174,7 @@ OF_TABLES = (
                  help="Where Spark runs, as spark://HOST:PORT.  [default: spark-submit's, else local with "
                       "all cores]"),
     click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
-                 help="Of all of Spark's processes, kept; see docs/spark.md."),
+                 help="Of this process, or of all of Spark's, kept (docs/many-groups.md)."),
     click.option("--buckets", type=click.IntRange(1, 4096), metavar="N",
                  help="Files of each table, among which groups are divided.  [default: by the size of what "
                       "is read]"),

@@ -16,6 +16,7 @@ from rota.cli.extras import EXTRAS
 from rota.cli.keeping import try_files, write_files
 from rota.cli.validate_options import SPARK, TableOptions
 from rota.cli.validate_run import Judged, Run
+from rota.explore.spark import memory
 from rota.explore.spark.archive import digest
 from rota.reading import ReadOptions
 from rota.validate.account import Account
@@ -49,19 +50,19 @@ class TablesRun(Run):
             raise UsageError(f"tables are written with pyarrow; {EXTRA.install}")
         from rota.histories.manifest import OtherRun
         from rota.histories.pipeline import Pipeline
-        from rota.histories.plan import Plan
+        from rota.histories.plan import Plan, rows_within
         from rota.histories.results import results
 
         try_files([self.out / name for name in SUMMARY])
-        plan = Plan(self.out, terms, options, 1, 1)
-        with self._runner() as runner:
+        with self._runner() as (runner, share):
+            plan = Plan(self.out, terms, options, 1, 1, rows_within(share))
             pipeline = Pipeline(plan, self._settings(terms, options), runner, self._say, self.tables.buckets)
             try:
                 known = pipeline.tables(self.paths)
             except OtherRun as error:
                 raise UsageError(str(error)) from error
-        self.tally = pipeline.tally
-        found = self._found = results(plan, known, self.tally)
+            self.tally = pipeline.tally
+            found = self._found = results(plan, known, self.tally)
         return Judged(found.account, found.compared, found.skews)
 
     def verdicts(self, account: Account) -> str:
@@ -115,17 +116,21 @@ class TablesRun(Run):
             say(line)
 
     @contextmanager
-    def _runner(self) -> Iterator[Runner]:
-        """Who does the work. Errors: UsageError."""
+    def _runner(self) -> Iterator[tuple[Runner, int | None]]:
+        """Who does the work, and how many bytes a process that does it may have. Errors: UsageError."""
+        whole = self.tables.memory and self.tables.memory << 20
         if self.tables.engine != SPARK:
             from rota.histories.tasks import here
 
-            yield here
+            try:
+                with memory.held(whole):
+                    yield here, whole
+            except memory.NoMemory as error:
+                remedy = "give more with --memory; what is done is kept"
+                raise UsageError(f"this process needs more than its share of the memory; {remedy}") from error
             return
         refuse_no_master(self.tables.master)
-        wanted = OnSpark(
-            SparkOptions(master=self.tables.master), self.tables.memory and self.tables.memory << 20
-        )
+        wanted = OnSpark(SparkOptions(master=self.tables.master), whole)
         with context_at_hand(wanted, self._say) as (context, shares):
             from rota.explore.spark.session import ship
             from rota.histories import on_spark
@@ -133,6 +138,6 @@ class TablesRun(Run):
             ship(context, self._say)
             try:
                 on_spark.look_at_workers(context)
-            except on_spark.NoArrow as error:
+            except on_spark.Missing as error:
                 raise UsageError(str(error)) from error
-            yield on_spark.OnSpark(context, shares.worker)
+            yield on_spark.OnSpark(context, shares.worker), shares.worker

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from shutil import rmtree
 
 from rota.histories import tables
 from rota.histories.manifest import Manifest
 from rota.histories.plan import Plan
 from rota.histories.reading import BROKEN_LINES, folder_of
 from rota.histories.record import keep
-from rota.histories.runs import Row
+from rota.histories.runs import HALVES, Row
 from rota.histories.told import comparison_of, violation_row
 from rota.validate.account import NOTHING, Account, Standing, history_of, verdict_of
 from rota.validate.crossing import Crossing
@@ -59,6 +60,8 @@ def finish(plan: Plan, known: Manifest) -> None:
     _broken(plan, known)
     (plan.work / COMPARED).mkdir(parents=True, exist_ok=True)
     keep(plan.work / COMPARED, {"compared": dict(compared.compared), "skews": compared.skews})
+    for half in plan.work.rglob(HALVES):  # of work that was killed
+        rmtree(half, ignore_errors=True)
 
 
 def _broken(plan: Plan, known: Manifest) -> None:

@@ -25,19 +25,24 @@ WORDS = {
 """Kinds of work, as Spark's web interface has them."""
 
 
-class NoArrow(ValueError):
-    """Workers lack what the tables are written with."""
+NEEDED = {"pyarrow": "pyarrow", "google_crc32c": "google-crc32c"}
+"""What workers import, for tables and for checksums, and what it is called where packages are."""
+
+
+class Missing(ValueError):
+    """Workers lack packages."""
 
 
 def look_at_workers(context: Any) -> None:
-    """Errors: NoArrow."""
+    """Errors: Missing."""
     slots = context.defaultParallelism
-    if not all(context.parallelize(range(slots), slots).map(_has_arrow).collect()):
-        raise NoArrow("the workers have no pyarrow; install rota[spark] there")
+    told = context.parallelize(range(slots), slots).map(_missing).collect()
+    if missing := sorted({name for one in told for name in one}):
+        raise Missing(f"the workers have no {' and no '.join(missing)}; install rota[spark] there")
 
 
-def _has_arrow(_: int) -> bool:
-    return find_spec("pyarrow") is not None
+def _missing(_: int) -> list[str]:
+    return [package for module, package in NEEDED.items() if find_spec(module) is None]
 
 
 def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:

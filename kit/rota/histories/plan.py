@@ -11,6 +11,17 @@ from rota.histories.routed import Routed
 from rota.reading import ReadOptions
 from rota.validate.terms import Terms
 
+ROWS = 5_000, 100_000
+"""Rows of a sorted file at most: the least, and where there is no bound on memory."""
+
+BESIDE, OF_A_ROW = 160 << 20, 2 << 10
+"""Bytes that a process has beside rows that are sorted, and of such a row on its way into a file."""
+
+
+def rows_within(most: int | None) -> int:
+    """Rows of a sorted file at most. most: bytes that a process may have, None: no bound."""
+    return ROWS[1] if most is None else max(ROWS[0], min(ROWS[1], (most - BESIDE) // OF_A_ROW))
+
 
 @dataclass(frozen=True)
 class Span:
@@ -36,7 +47,7 @@ class Plan:
     options: ReadOptions
     parts: int
     buckets: int
-    rows: int = 100_000
+    rows: int = ROWS[1]
     spans: dict[str, Span] = field(default_factory=dict)
     routed: tuple[Routed, ...] = ()
     anew: frozenset[str] = frozenset()

@@ -15,6 +15,9 @@ WIDTH, LABELS, NUMBERS = 780, 330, 130
 ROW, BAR, HEAD, GAP = 24, 14, 34, 18
 """Heights: of a row, of its bar, of a title, and between two plots."""
 
+LETTERS = 42
+"""Of a name, as many as there is room for."""
+
 SHOWN = 10
 """Bars of a plot; of more, the longest."""
 
@@ -53,6 +56,7 @@ def plots(found: Results) -> list[Plot]:
         Plot("Requests", told["mix"]["requests"]),
         Plot("What happened: incidents by cause", {one.title: one.incidents for one in found.causes}),
         Plot("Seconds without an assignment, by cause", seconds, "s"),
+        Plot("Seconds without an assignment, by group: the worst", dict(found.worst), "s"),
         Plot("Rules that were broken: violations", told["rules"]),
     ]
     return [one for one in made if one.rows]
@@ -82,9 +86,14 @@ def _drawn(plot: Plot, top: int) -> Iterator[Markup]:
     for place, (name, length) in enumerate(plot.rows):
         y = top + HEAD + ROW * place
         width = max(1.0, round(room * length / longest, 1))
-        yield element("text", name, x=LABELS - 10, y=y + BAR - 3, text_anchor="end")
+        yield element("text", shortened(name), x=LABELS - 10, y=y + BAR - 3, text_anchor="end")
         yield element("rect", x=LABELS, y=y, width=width, height=BAR, fill=COLOURS.get(name, PLAIN))
         yield element("text", _number(length, plot.unit), x=LABELS + width + 8, y=y + BAR - 3)
+
+
+def shortened(name: str) -> str:
+    """A name that fits before its bar."""
+    return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
 
 
 def _number(length: float, unit: str) -> str:

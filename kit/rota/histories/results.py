@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,9 @@ from rota.histories.told import violation_of
 from rota.reading import Tally
 from rota.reading.tally import Quarantined
 from rota.validate.account import MOST_NAMED, Account, history_of
+
+WORST = 10
+"""Groups that are named as longest without an assignment."""
 
 OTHERS = "others"
 """The name for histories that are too many to be named."""
@@ -39,7 +45,8 @@ class Cause:
 @dataclass
 class Results:
     """account: of all clusters, without standings; mix: of what they consist; compared, skews: as of
-    `Clusters`; verdicts: how many histories have each; causes: of incidents, what cost most first."""
+    `Clusters`; verdicts: how many histories have each; causes: of incidents, what cost most first; worst:
+    groups that were longest without an assignment, and seconds."""
 
     account: Account
     mix: Mix
@@ -47,6 +54,7 @@ class Results:
     skews: dict[str, float]
     verdicts: dict[str, int] = field(default_factory=dict)
     causes: list[Cause] = field(default_factory=list)
+    worst: list[tuple[str, float]] = field(default_factory=list)
 
 
 def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
@@ -73,17 +81,24 @@ def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
     for row in rows(plan.folder, "late"):
         account.forgive(history_of(row["cluster"], row["group"]), row["what"], row["seconds"])
     account.reached = {(row["rule"], row["state"]) for row in rows(plan.folder, "coverage")}
-    found.causes = _causes(plan.folder)
+    found.causes, found.worst = _incidents(plan.folder)
     return found
 
 
-def _causes(folder: Path) -> list[Cause]:
-    incidents, seconds = Counter[str](), dict[str, list[float]]()
-    for row in rows(folder, "incidents", ("cluster", "group", "title", "seconds")):
-        incidents[row["title"]] += 1
-        seconds.setdefault(row["title"], []).append(row["seconds"] or 0.0)
+def _incidents(folder: Path) -> tuple[list[Cause], list[tuple[str, float]]]:
+    """Why groups rebalanced, and which were longest without an assignment."""
+    incidents, seconds, worst = Counter[str](), dict[str, list[float]](), list[tuple[float, str]]()
+    told = rows(folder, "incidents", ("cluster", "group", "title", "seconds"))
+    for (cluster, group), own in groupby(told, itemgetter("cluster", "group")):
+        of_group = 0.0
+        for row in own:
+            incidents[row["title"]] += 1
+            seconds.setdefault(row["title"], []).append(row["seconds"] or 0.0)
+            of_group += row["seconds"] or 0.0
+        worst = heapq.nsmallest(WORST, [*worst, (-of_group, history_of(cluster, group))])
     found = [Cause(title, number, math.fsum(seconds[title])) for title, number in incidents.items()]
-    return sorted(found, key=lambda one: (-one.seconds, -one.incidents, one.title))
+    costly = sorted(found, key=lambda one: (-one.seconds, -one.incidents, one.title))
+    return costly, [(name, -lost) for lost, name in worst]
 
 
 def verdict_lines(folder: Path) -> Iterator[str]:

@@ -32,6 +32,9 @@ PACKED = "zstd"
 PARTS = b"rota.parts"
 """The key in a file's metadata of its parts, in the order of its row groups."""
 
+HALVES = ".*.half"
+"""How folders are called that are not filled yet."""
+
 Row = tuple[Any, ...]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from rota.histories.mix import Made
+from rota.histories.mix import Made, Mix
 from rota.histories.results import Results
 from rota.report.format import counted, wrapped
 from rota.validate.account import history_of
@@ -51,6 +51,7 @@ def as_json(found: Results) -> dict[str, Any]:
         "causes": {
             one.title: {"incidents": one.incidents, "seconds": round(one.seconds, 3)} for one in found.causes
         },
+        "worst": {name: round(seconds, 3) for name, seconds in found.worst},
     }
 
 
@@ -66,16 +67,22 @@ def lines(found: Results) -> Iterator[str]:
         named = ", ".join(f"{number:,} {api}" for api, number in requests)
         beats = told["mix"]["heartbeats"]
         yield wrapped("requests: ", f"{named}; {beats:.1%} are heartbeats, {1 - beats:.1%} are not")
-    still = counted(found.mix.still, "group")
-    pairs = counted(found.mix.pairs, "distinct pair")
-    yield wrapped("mix: ", f"{still} without a rebalance; {pairs} of a state and a request, timer or record, "
-                           "as the judge renames them")  # fmt: skip
+    yield wrapped("mix: ", "; ".join(_distinct(found.mix)))
     if found.mix.made is not None:
         yield wrapped("made: ", _made(found.mix.made))
     if found.causes:
         first = found.causes[:SHOWN]
         named = ", ".join(f"{one.title} {one.incidents:,} ({one.seconds:,.1f} s)" for one in first)
         yield wrapped("incidents: ", f"{named}; seconds are without an assignment")
+        worst = ", ".join(f"{name} ({seconds:,.1f} s)" for name, seconds in found.worst[:3])
+        yield wrapped("longest without an assignment: ", worst)
+
+
+def _distinct(told: Mix) -> Iterator[str]:
+    yield f"{counted(told.still, 'group')} without a rebalance"
+    if told.pairs:
+        pairs = counted(told.pairs, "distinct pair")
+        yield f"{pairs} of a state and what happens in it, as the judge renames them"
 
 
 def _made(told: Made) -> str:

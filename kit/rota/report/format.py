@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
-import click
-
 WIDTH, NARROWEST = 110, 60
 """Columns, where no terminal has fewer, and the fewest that a terminal is taken to have."""
 
@@ -33,7 +31,13 @@ def width() -> int:
 
 def coloured(text: str, verdict: str) -> str:
     """The text in the verdict's colour; click takes it out again where stdout is no terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=COLOURS[verdict], bold=True)
+    return text if os.environ.get("NO_COLOR") else _styled(text, fg=COLOURS[verdict])
+
+
+def _styled(text: str, fg: str | None = None) -> str:
+    import click  # workers of Spark, who have none, write nothing in colour
+
+    return click.style(text, fg=fg, bold=True)
 
 
 def shown_length(text: str) -> int:
@@ -43,7 +47,7 @@ def shown_length(text: str) -> int:
 
 def emphasised(text: str) -> str:
     """A heading; click takes the emphasis out again where stdout is no terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, bold=True)
+    return text if os.environ.get("NO_COLOR") else _styled(text)
 
 
 def wrapped(head: str, words: str, columns: int | None = None) -> str:

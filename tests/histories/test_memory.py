@@ -1,0 +1,85 @@
+"""What `--memory` says is kept by the process that makes tables: its rows are sorted in pieces that fit."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from harness.nights_apart import files, own_nights, scattered
+from rota.cli.main import main
+from rota.explore.spark import memory
+from rota.histories import plan, tasks
+from rota.histories.plan import ROWS, rows_within
+from rota.mutants.core import CoreBug, planted
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    events = [one for night in own_nights() for one in night]
+    return scattered(events, 2, tmp_path_factory.mktemp("lake") / "frames")
+
+
+def validated(lake, out, *more):
+    return CliRunner().invoke(main, ["validate", str(lake), "--unordered", "--out", str(out), *more])
+
+
+def test_fewer_rows_are_sorted_at_once_where_there_is_less_memory(lake, tmp_path, monkeypatch):
+    assert rows_within(None) == rows_within(1 << 40) == ROWS[1]
+    assert rows_within(1) == ROWS[0] < rows_within(200 * MIB) < ROWS[1]
+    monkeypatch.setattr(plan, "ROWS", (20, ROWS[1]))
+    monkeypatch.setattr(plan, "BESIDE", 512 * MIB)
+    code = validated(lake, tmp_path / "little", "--memory", "512").exit_code
+    assert code == validated(lake, tmp_path / "much").exit_code
+    little, much = (len([*(tmp_path / name).glob("work/read/*/0*.parquet")]) for name in ("little", "much"))
+    assert little > much == 2
+    assert files(tmp_path / "little") == files(tmp_path / "much")
+
+
+def what_is_more_is_refused(lake, out):
+    def greedy(piece):
+        return bytearray(1_024 * MIB)
+
+    with pytest.MonkeyPatch.context() as patch:
+        done = tasks._KINDS[tasks.JUDGE]
+        patch.setitem(tasks._KINDS, tasks.JUDGE, lambda plan, piece: greedy(piece) and done(plan, piece))
+        found = validated(lake, out, "--memory", "512")
+    assert found.exit_code == 2
+    assert "this process needs more than its share of the memory; give more with --memory" in found.stderr
+    again = validated(lake, out, "--memory", "512")
+    assert again.exit_code == validated(lake, out / "anew").exit_code
+    assert "done before" in again.stderr
+
+
+def test_what_is_more_is_refused_and_what_is_done_is_kept(lake, tmp_path):
+    what_is_more_is_refused(lake, tmp_path)
+
+
+def test_a_process_that_is_not_held_is_found(lake, tmp_path):
+    bug = CoreBug("", "nobody holds it", "", "rota.explore.spark.memory:hold", "soft != wanted", "False")
+    with planted(bug), pytest.raises(AssertionError):
+        what_is_more_is_refused(lake, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--memory", "287"], "--memory: 287 MiB are too little to judge; give 288 at least"),
+        (["--master", "local[1]"], "--master is for Spark; add --engine spark"),
+    ],
+)
+def test_what_does_not_go_is_refused(lake, tmp_path, given, said):
+    found = validated(lake, tmp_path, *given)
+    assert (found.exit_code, said in found.stderr) == (2, True)
+
+
+def test_a_run_without_tables_has_no_bound(lake):
+    found = CliRunner().invoke(main, ["validate", str(lake), "--memory", "512"])
+    assert found.exit_code == 2
+    assert "--memory is for tables; name a folder for them with --out" in found.stderr
+
+
+def test_the_limit_ends_with_the_run(lake, tmp_path):
+    validated(lake, tmp_path, "--memory", "288")
+    assert memory.resource.getrlimit(memory.resource.RLIMIT_DATA)[0] == memory._OWN
