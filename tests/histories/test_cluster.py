@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from functools import partial
 
 import killed_once
@@ -82,3 +84,21 @@ def test_what_a_task_may_have_is_held_to(context, make, here, tmp_path):
         make(tmp_path, run=OnSpark(context, ceiling=24 * MIB))
     make(tmp_path, run=OnSpark(context, ceiling=512 * MIB))
     assert files(tmp_path) == here
+
+
+def test_the_command_on_a_cluster(make, tmp_path):
+    """Its driver starts the two executors: what it prints and leaves is what one process does."""
+    (lake,) = make.args[0]
+    place = {"SPARK_LOCAL_IP": session.LOOPBACK, "PYSPARK_PYTHON": sys.executable}
+    cluster = "--engine", "spark", "--master", "local-cluster[2,1,1024]", "--memory", "2048"
+    for verb in ("validate", "explain"):
+        told = []
+        for name, how in (("here", ()), ("there", cluster)):
+            out = tmp_path / f"{verb}-{name}"
+            command = [sys.executable, "-m", "rota", verb, str(lake), "--unordered", "--out", str(out), *how]
+            ended = subprocess.run(
+                command, env={**os.environ, **place}, capture_output=True, text=True, check=False
+            )
+            told.append((ended.returncode, ended.stdout.replace(str(out), "OUT"), files(out)))
+            assert files(out), ended.stderr
+        assert told[0] == told[1]
