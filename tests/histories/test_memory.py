@@ -32,7 +32,7 @@ def test_fewer_rows_are_sorted_at_once_where_there_is_less_memory(lake, tmp_path
     monkeypatch.setattr(plan, "BESIDE", 512 * MIB)
     code = validated(lake, tmp_path / "little", "--memory", "512").exit_code
     assert code == validated(lake, tmp_path / "much").exit_code
-    little, much = (len([*(tmp_path / name).glob("work/read/*/0*.parquet")]) for name in ("little", "much"))
+    little, much = (len([*(tmp_path / name).glob("work/read/*/0*.arrow")]) for name in ("little", "much"))
     assert little > much == 2
     assert files(tmp_path / "little") == files(tmp_path / "much")
 

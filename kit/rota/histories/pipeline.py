@@ -22,8 +22,8 @@ from rota.reading import Tally
 SHARE = 24 << 20
 """Bytes of sources for each part and each bucket."""
 
-MOST = 4096
-"""Parts and buckets."""
+MOST_PARTS, MOST_BUCKETS = 256, 4096
+"""Everybody who judges a bucket looks into the rows of every part: what is larger has larger parts."""
 
 
 @dataclass
@@ -64,8 +64,9 @@ class Pipeline:
 
     def _first(self, found: Sequence[Shard]) -> Manifest:
         size = sum(one.size() for one in found)
-        divided = max(1, min(MOST, -(-size // SHARE)))
-        return Manifest(self.settings, divided, self.buckets or divided)
+        divided = max(1, -(-size // SHARE))
+        buckets = self.buckets or min(MOST_BUCKETS, divided)
+        return Manifest(self.settings, min(MOST_PARTS, divided), buckets)
 
     def _new(self, known: Manifest) -> list[Shard]:
         """Shards that were not read before. Errors: OtherRun where what was is not as it was."""
@@ -157,19 +158,17 @@ class Pipeline:
         old = [
             one for one in self.shards if one.whose in then and not again.isdisjoint(self._conversations(one))
         ]
+        rows = {one.whose: kept(reading.folder_of(self.plan, one))["parts"] for one in (*new, *old)}
         for number in range(self.plan.parts):
-            has = [one for one in new if self._rows(one, number)]
+            has = [one for one in new if str(number) in rows[one.whose]]
             if has:
                 yield {
                     "number": number,
                     "folder": str(self.plan.work / folder / f"{number:05}"),
                     "new": [asdict(one) for one in has],
-                    "old": [asdict(one) for one in old if self._rows(one, number)],
+                    "old": [asdict(one) for one in old if str(number) in rows[one.whose]],
                     "again": sorted(one for one in again if one % self.plan.parts == number),
                 }
-
-    def _rows(self, shard: Shard, part: int) -> int:
-        return int(kept(reading.folder_of(self.plan, shard))["parts"].get(str(part), 0))
 
     def _buckets(self, found: Manifest, touched: Mapping[int, int], name: str) -> Iterator[dict[str, Any]]:
         """Those of which something is to be judged, the largest first."""
