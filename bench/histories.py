@@ -32,7 +32,8 @@ def judged(recordings: Path, folder: Path, name: str, *more: str) -> tuple[list[
     """A command that judges, and the file that it writes the verdicts to."""
     verdicts = folder / f"{name}.verdicts"
     report = ["--report", f"verdicts={verdicts}", "--quiet"]
-    return [*ROTA, "validate", str(recordings), "--fresh", "--unordered", *report, *more], verdicts
+    how = ["--fresh", "--unordered", "--set", "group.initial.rebalance.delay.ms=3000"]
+    return [*ROTA, "validate", str(recordings), *how, *report, *more], verdicts
 
 
 def measured(
@@ -54,12 +55,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--groups", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in", dest="recordings", type=Path)
+    parser.add_argument("--cores", type=int, default=2, help="of Spark, for both")
+    parser.add_argument("--memory", type=int, help="MiB, of rota's processes together")
+    parser.add_argument("--keep", type=Path, help="a folder for what is written; else it is removed")
     parser.add_argument("--only", choices=("here", "tables", "spark"), action="append")
     chosen = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="rota-histories-") as place:
-        folder = Path(place)
+        folder = chosen.keep or Path(place)
+        folder.mkdir(parents=True, exist_ok=True)
         recordings = chosen.recordings or made(folder, chosen.groups, chosen.seed)
-        return table(recordings, folder, chosen.only or ("here", "tables", "spark"))
+        more = ["--memory", str(chosen.memory)] if chosen.memory else []
+        return table(recordings, folder, chosen.only or ("here", "tables", "spark"), chosen.cores, more)
 
 
 def made(folder: Path, groups: int, seed: int) -> Path:
@@ -69,14 +75,16 @@ def made(folder: Path, groups: int, seed: int) -> Path:
     return folder / "made" / "recordings"
 
 
-def table(recordings: Path, folder: Path, ways: Sequence[str]) -> int:
-    """Print what each way costs; 1 where their verdicts differ."""
+def table(
+    recordings: Path, folder: Path, ways: Sequence[str], cores: int = 2, more: Sequence[str] = ()
+) -> int:
+    """Print what each way costs; 1 where their verdicts differ. more: options of those that write tables."""
     events = sum(one.read_bytes().count(b"\n") for one in sorted(recordings.glob("**/*.jsonl")))
-    tables = ["--out", str(folder / "tables")]
-    spark = ["--out", str(folder / "spark"), "--engine", "spark", "--master", "local[2]"]
+    tables = ["--out", str(folder / "tables"), *more]
+    spark = ["--out", str(folder / "spark"), "--engine", "spark", "--master", f"local[{cores}]", *more]
     kinds = {"here": [], "tables": tables, "spark": spark}
     print(f"{events:,} events, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    plain = [sys.executable, "-m", "bench.histories_plain", str(recordings)]
+    plain = [sys.executable, "-m", "bench.histories_plain", str(recordings), f"local[{cores}]"]
     seen, base = measured(plain, folder, "plain", (0,))
     print(_line(PLAIN, events, base, base, seen), flush=True)
     verdicts = set()

@@ -1,4 +1,4 @@
-"""The first job one writes to count events of many groups on Spark: `python -m bench.histories_plain FOLDER`.
+"""The first job one writes to count events of many groups on Spark: `python -m bench.histories_plain FOLDER [MASTER]`.
 
 Reads the lines of JSON, parses all their fields, groups by source and group, and counts. It judges nothing.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 
 
-def main(folder: str) -> None:
+def main(folder: str, master: str = "local[2]") -> None:
     """Print how many groups and events there are."""
     from pyspark.sql import SparkSession, functions
 
     session = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -32,4 +32,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
