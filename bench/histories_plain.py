@@ -1,4 +1,4 @@
-"""The first job one writes to count events of groups on Spark: `python -m bench.histories_plain FOLDER [MASTER]`.
+"""The first job one writes to count events on Spark: `python -m bench.histories_plain FOLDER [MASTER]`.
 
 Reads the lines of JSON, parses all their fields, groups by source and group, and counts. It judges nothing.
 """

@@ -1,9 +1,9 @@
 """Very many small groups, and if asked one large one: `python -m bench.histories_small OUT --groups N`.
 
-A group has one member that joins, syncs, beats once or twice and leaves: some eleven events. A hundredth of the
-groups is played, each with moments of its own, and written a hundred times under other names. With `--large E`
-one group of three members beats until it has some E events. What is written is what `rota simulate --histories`
-writes: `rota validate OUT/recordings --fresh --unordered --out DIR` judges it.
+A group has one member that joins, syncs, beats once or twice and leaves: some eleven events. A hundredth of
+the groups is played, each with moments of its own, and written a hundred times under other names. With
+`--large E` one group of three members beats until it has some E events. What is written is what `rota simulate
+--histories` writes: `rota validate OUT/recordings --fresh --unordered --out DIR` judges it.
 """
 
 from __future__ import annotations
