@@ -2,8 +2,8 @@
 
 A group has one member that joins, syncs, beats once or twice and leaves: some eleven events. A hundredth of
 the groups is played, each with moments of its own, and written a hundred times under other names. With
-`--large E` one group of three members beats until it has some E events. What is written is what `rota simulate
---histories` writes: `rota validate OUT/recordings --fresh --unordered --out DIR` judges it.
+`--large E` one group of eight members beats until it has some E events, 50,000 at most. What is written is
+what `rota simulate --histories` writes: `rota validate OUT/recordings --fresh --unordered --out DIR` judges it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rota.population.shapes import BEAT, Life, Shape
 COPIES = 100
 OF_FILE = 10_000
 SESSION = 45_000
-EVENTS_OF_A_BEAT, MEMBERS = 2, 3
+EVENTS_OF_A_BEAT, MEMBERS, OFTEN = 2, 8, 1.0
 
 
 def small(seed: str) -> Shape:
@@ -34,8 +34,8 @@ def small(seed: str) -> Shape:
 
 def large(seed: str, events: int) -> Shape:
     """Some members that beat until there are so many events."""
-    seen = events / EVENTS_OF_A_BEAT / MEMBERS * BEAT * 0.95
-    return Shape(SESSION, BEAT, 0.0, seen, tuple(Life(0.1 * place) for place in range(MEMBERS)))
+    seen = events / EVENTS_OF_A_BEAT / MEMBERS * OFTEN * 0.95
+    return Shape(SESSION, OFTEN, 0.0, seen, tuple(Life(0.1 * place) for place in range(MEMBERS)))
 
 
 def main(arguments: Sequence[str]) -> int:
