@@ -3,7 +3,7 @@
 A group has one member that joins, syncs, beats once or twice and leaves: some eleven events. A hundredth of
 the groups is played, each with moments of its own, and written a hundred times under other names. With
 `--large E` one group of eight members beats until it has some E events, 50,000 at most. What is written is
-what `rota simulate --histories` writes: `rota validate OUT/recordings --fresh --unordered --out DIR` judges it.
+what `rota simulate --histories` writes, for `rota validate OUT/recordings --fresh --unordered --out DIR`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -78,6 +81,13 @@ def test_a_run_without_tables_has_no_bound(lake):
     found = CliRunner().invoke(main, ["validate", str(lake), "--memory", "512"])
     assert found.exit_code == 2
     assert "--memory is for tables; name a folder for them with --out" in found.stderr
+
+
+def test_arrow_takes_no_more_than_it_needs():
+    """In a process of its own, for Arrow looks once: its own pool would take a gigabyte."""
+    asked = "import rota.histories.tables, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout == "system\n"
 
 
 def test_the_limit_ends_with_the_run(lake, tmp_path):

@@ -35,6 +35,9 @@ MOST_OPEN = 200
 
 PACKED = "zstd"
 
+ALONE = pa.ipc.IpcReadOptions(use_threads=False)
+"""A task has one core, and memory for one thread."""
+
 PARTS = b"rota.parts"
 """The key in a file's metadata of its parts, in their order, with the number of batches of each."""
 
@@ -116,7 +119,7 @@ def rows_of(folder: Path, part: int) -> list[Iterator[Row]]:
 
 
 def _rows_of(path: Path, part: int) -> Iterator[Row]:
-    with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
+    with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped, options=ALONE) as file:
         begin = 0
         for one, batches in json.loads(file.schema.metadata[PARTS]):
             if one == part:

@@ -147,7 +147,7 @@ def write(path: Path, rows: Iterable[Row], schema: pa.Schema) -> None:
 
 def read(path: Path, columns: list[str] | None = None) -> list[dict[str, Any]]:
     """The rows of a file, columns by name."""
-    return pq.read_table(path, columns=columns, memory_map=False).to_pylist()  # type: ignore[no-any-return]
+    return pq.read_table(path, columns=columns, memory_map=False, use_threads=False).to_pylist()  # type: ignore[no-any-return]
 
 
 def rows(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
