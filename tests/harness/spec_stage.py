@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from beside_kafka.consumer_dialogues.broker import MAX_SIZE
-from beside_kafka.consumer_dialogues.stage import Stage
+from beside_kafka.consumer_dialogues.stage import Request, Stage
 from beside_kafka.consumer_dialogues.steps import Dialogue
 from rota.kernel import FrozenMap, RuleTable
 from rota.spec.consumer import messages as m
@@ -42,13 +42,24 @@ class Differs(Exception):
 
 
 class SpecStage(Stage):
-    """A group, its topics, a log, a clock. golden: the lines to be told; choices: which outcome each time."""
+    """A group, its topics, a log, a clock.
 
-    def __init__(self, slug: str, golden: Sequence[str], choices: Sequence[int], rules: RuleTable) -> None:
+    golden: the lines to be told; choices: which outcome each time; turned: of requests on a connection each,
+    those that were sent later are taken sooner.
+    """
+
+    def __init__(
+        self,
+        slug: str,
+        golden: Sequence[str],
+        choices: Sequence[int],
+        rules: RuleTable,
+        turned: bool = False,
+    ) -> None:
         self.group = slug
         self.lines: list[str] = []
         self.mark = 0
-        self._golden = golden
+        self._golden, self._turned = golden, turned
         self._choices = list(choices)
         self.made: list[tuple[int, int]] = []
         """Of each choice, what was chosen and of how many."""
@@ -103,6 +114,14 @@ class SpecStage(Stage):
         if asked is None:
             raise OutOfScope(f"{api} v{version}")
         return asked(self, version, body)
+
+    def ask_at_once(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+        return [self.ask(*one) for one in requests]
+
+    def ask_beside(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+        if not self._turned:
+            return self.ask_at_once(requests)
+        return self.ask_at_once(requests[::-1])[::-1]
 
     def ends(self, api: str, version: int, body: Mapping[str, Any]) -> bool:
         raise OutOfScope(f"{api} in bytes that no rule sees")
@@ -320,15 +339,17 @@ ANSWERS: Mapping[str, Callable[[SpecStage, int, Mapping[str, Any]], dict[str, An
 }
 
 
-def played_on_spec(dialogue: Dialogue, golden: str, rules: RuleTable = CONSUMER_RULES) -> SpecStage:
-    """The stage after a dialogue whose text is the golden one. Errors: Differs, where no choice tells it; of
-    several differences the one that comes last. OutOfScope.
+def played_on_spec(
+    dialogue: Dialogue, golden: str, rules: RuleTable = CONSUMER_RULES, turned: bool = False
+) -> SpecStage:
+    """The stage after a dialogue whose text is the golden one; turned: see there. Errors: Differs, where no
+    choice tells it; of several differences the one that comes last. OutOfScope.
     """
     lines = [one[2:] for one in golden.splitlines() if one.startswith("  ")]
     choices: list[int] = []
     latest, told = Differs("nothing was played"), -1
     for _ in range(MOST_TRIES):
-        stage = SpecStage(dialogue.slug, lines, choices, rules)
+        stage = SpecStage(dialogue.slug, lines, choices, rules, turned)
         try:
             text = dialogue.text(stage)
             if text == golden:

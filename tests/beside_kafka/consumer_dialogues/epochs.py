@@ -5,7 +5,9 @@ from __future__ import annotations
 from beside_kafka.consumer_dialogues.others import commit
 from beside_kafka.consumer_dialogues.steps import (
     Dialogue,
+    at_once,
     beat,
+    beside,
     describe,
     full,
     grows,
@@ -126,6 +128,29 @@ DIALOGUES = (
         (
             *(topic("t", 1), join("m1"), grows("t", 2), beat("m1", 2), join("m2")),
             *(beat("m1", 3, owns="t0"), full("m1", 3, "t", "t0 t1"), full("m1", 3, "t", "t0"), describe()),
+        ),
+    ),
+    Dialogue(
+        "epochs.under-way-at-once",
+        "Requests of one member that are under way at once on one connection are taken in their order and all"
+        " answered: what is good before a heartbeat moves its member on is not what is good after it.",
+        (
+            *(topic("t", 2), at_once(join("m1"), join("m1"), commit("m1", 2, "t0")), join("m2")),
+            *(beat("m1", 2), beat("m2", 3)),
+            at_once(
+                *(commit("m1", 3, "t0"), beat("m1", 2, owns="t0"), commit("m1", 3, "t0")),
+                *(commit("m1", 2, "t0"), beat("m1", 2), beat("m1", 3)),
+            ),
+            *(at_once(beat("m1", 3), leave("m1"), beat("m1", 3), commit("m1", 3, "t0")), describe()),
+        ),
+    ),
+    Dialogue(
+        "epochs.commit-beside-a-heartbeat",
+        "A commit on another connection than the heartbeat that moves its member on is taken before and after"
+        " it: by then its epoch is an older one, which the member has had these partitions since.",
+        (
+            *(topic("t", 2), join("m1"), join("m2"), beat("m1", 2), beat("m2", 3)),
+            *(beside(beat("m1", 2, owns="t0"), commit("m1", 2, "t0")), describe()),
         ),
     ),
     Dialogue(

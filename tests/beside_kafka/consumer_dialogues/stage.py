@@ -9,10 +9,11 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from typing import Any
 from uuid import UUID
 
-from rota.conformance.connections.connection import Closed, Connection, Garbage
+from rota.conformance.connections.connection import Closed, Connection, Garbage, SentRequest
 from rota.wire import encode_request, frame
 from rota.wire.error_codes import ERROR_CODES
 
@@ -22,6 +23,9 @@ PATIENCE = 120.0
 PAUSE = 0.05
 NAMES = {code: name for name, code in ERROR_CODES.items()}
 GROUP_SETTING, SET = 32, 0
+
+Request = tuple[str, int, Mapping[str, Any]]
+"""An API, a version, a body."""
 
 
 class Stage:
@@ -66,6 +70,24 @@ class Stage:
         answer = self._connection.receive(self._connection.send(api, version, body), PATIENCE)
         assert answer is not None, f"{api} v{version} is not answered in {PATIENCE:g} s"
         return answer.body
+
+    def ask_at_once(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+        """The bodies of the answers to requests that are all sent before the first is answered."""
+        sent = self._connection.send_together(requests)
+        return _answers([(self._connection, one) for one in sent])
+
+    def ask_beside(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+        """The same, of requests on a connection each."""
+        with ExitStack() as stack:
+            connections = [self._further(stack) for _ in requests]
+            asked = zip(connections, requests, strict=True)
+            return _answers([(connection, connection.send(*request)) for connection, request in asked])
+
+    def _further(self, stack: ExitStack) -> Connection:
+        """A connection that is known to be served."""
+        connection = stack.enter_context(closing(Connection(self._address, "dialogue", timeout=PATIENCE)))
+        assert connection.receive(connection.send("ApiVersions", 0, {}), PATIENCE) is not None
+        return connection
 
     def ends(self, api: str, version: int, body: Mapping[str, Any]) -> bool:
         """Whether the broker closes the connection upon a request that may be odd."""
@@ -163,6 +185,12 @@ class Stage:
         asked = {"group_ids": [self.group if group is None else group]}
         (found,) = self.ask("ConsumerGroupDescribe", version, asked)["groups"]
         return dict(found)
+
+
+def _answers(sent: Sequence[tuple[Connection, SentRequest]]) -> list[dict[str, Any]]:
+    answers = [connection.receive(one, PATIENCE) for connection, one in sent]
+    assert None not in answers, f"{answers.index(None)} of {len(answers)} are answered in {PATIENCE:g} s"
+    return [answer.body for answer in answers if answer is not None]
 
 
 def error(code: int) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from beside_kafka.consumer_dialogues.stage import Stage, error, words
+from beside_kafka.consumer_dialogues.stage import Request, Stage, error, words
 
 Step = Callable[[Stage], None]
+Asks = Callable[[Stage, Sequence[Request]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,55 @@ class Dialogue:
         return "\n".join((self.slug, "", point, "", *(f"  {line}" for line in stage.lines), ""))
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A request as a step; it may also be sent beside others, before any of them is answered.
+
+    who: begins its lines; what: tells the request, answered its answer.
+    """
+
+    who: str
+    what: str
+    api: str
+    version: int
+    body: Callable[[Stage], dict[str, Any]]
+    answered: Callable[[Stage, dict[str, Any]], str]
+
+    def __call__(self, stage: Stage) -> None:
+        """Ask, and wait for the answer."""
+        body = self.body(stage)
+        self.tell(stage)
+        self.tell_answer(stage, stage.ask(self.api, self.version, body))
+
+    def tell(self, stage: Stage) -> None:
+        stage.tell(f"{self.who}> {self.what}")
+
+    def tell_answer(self, stage: Stage, answer: dict[str, Any]) -> None:
+        stage.tell(f"{self.who}< {self.answered(stage, answer)}")
+
+
+def at_once(*requests: Asked) -> Step:
+    """Requests on one connection, all of them sent before the first is answered."""
+    return _under_way("at once, on one connection:", lambda stage, some: stage.ask_at_once(some), requests)
+
+
+def beside(*requests: Asked) -> Step:
+    """Requests on a connection each, all of them sent before the first is answered: the order is open."""
+    return _under_way("at once, on a connection each:", lambda stage, some: stage.ask_beside(some), requests)
+
+
+def _under_way(what: str, ask: Asks, requests: Sequence[Asked]) -> Step:
+    def play(stage: Stage) -> None:
+        stage.tell(what)
+        for one in requests:
+            one.tell(stage)
+        answers = ask(stage, [(one.api, one.version, one.body(stage)) for one in requests])
+        for one, answer in zip(requests, answers, strict=True):
+            one.tell_answer(stage, answer)
+
+    return play
+
+
 HEARTBEAT = "ConsumerGroupHeartbeat"
 FIELDS = {
     "timeout": "rebalance timeout",
@@ -40,30 +91,26 @@ FIELDS = {
 }
 
 
-def beat(member: str, epoch: int, version: int = 1, **said: Any) -> Step:
+def beat(member: str, epoch: int, version: int = 1, **said: Any) -> Asked:
     """A heartbeat that says what is named of `FIELDS`; owns="t0 t1" are partitions, topics="t u" names."""
 
     who = member if member.strip() else repr(member)
-
-    def play(stage: Stage) -> None:
-        stage.tell(f"{who} > epoch {epoch}{said_words(said)}{' (v0)' if version == 0 else ''}")
-        answer = stage.ask(HEARTBEAT, version, body(stage, member, epoch, said))
-        stage.tell(f"{who} < {answered(stage, member, answer)}")
-
-    return play
+    what = f"epoch {epoch}{said_words(said)}{' (v0)' if version == 0 else ''}"
+    values = partial(body, member=member, epoch=epoch, said=said)
+    return Asked(f"{who} ", what, HEARTBEAT, version, values, partial(answered, member=member))
 
 
-def join(member: str, topics: str = "t", **more: Any) -> Step:
+def join(member: str, topics: str = "t", **more: Any) -> Asked:
     """The first heartbeat of a member."""
     return full(member, 0, topics, "", **more)
 
 
-def full(member: str, epoch: int, topics: str, owns: str, **more: Any) -> Step:
+def full(member: str, epoch: int, topics: str, owns: str, **more: Any) -> Asked:
     """A heartbeat that says all that the broker wants to know."""
     return beat(member, epoch, **({"timeout": 60_000, "topics": topics, "owns": owns} | more))
 
 
-def leave(member: str, epoch: int = -1) -> Step:
+def leave(member: str, epoch: int = -1) -> Asked:
     """A member leaves."""
     return beat(member, epoch)
 
@@ -92,7 +139,7 @@ def said_words(said: Mapping[str, Any]) -> str:
     return "".join(shown)
 
 
-def answered(stage: Stage, member: str, answer: Mapping[str, Any]) -> str:
+def answered(stage: Stage, answer: Mapping[str, Any], member: str) -> str:
     if answer["error_code"]:
         return error(answer["error_code"])
     who = "" if answer["member_id"] == member else ", told an id" if answer["member_id"] else ", told no id"
@@ -182,15 +229,13 @@ def waits_until_gone(member: str) -> Step:
 
 def call(
     api: str, version: int, told: Callable[[Stage, dict[str, Any]], str], what: str, **values: Any
-) -> Step:
+) -> Asked:
     """Any other request; in its values a function is asked with the stage."""
 
-    def play(stage: Stage) -> None:
-        asked = {name: value(stage) if callable(value) else value for name, value in values.items()}
-        stage.tell(f"> {api} v{version}: {what}")
-        stage.tell(f"< {told(stage, stage.ask(api, version, asked))}")
+    def body(stage: Stage) -> dict[str, Any]:
+        return {name: value(stage) if callable(value) else value for name, value in values.items()}
 
-    return play
+    return Asked("", f"{api} v{version}: {what}", api, version, body, told)
 
 
 def removed(*members: str) -> Step:

@@ -6,7 +6,7 @@ import contextlib
 import socket
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,11 +82,18 @@ class Connection:
 
     def send(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send one request; raises `Closed` if the target no longer takes bytes."""
-        number = self._next_correlation_id
-        self._next_correlation_id += 1
-        data = frame(encode_request(name, version, body, number, self._client_id))
-        self.send_raw(data)
-        return SentRequest(name, version, number, data)
+        return self.send_together([(name, version, body)])[0]
+
+    def send_together(self, requests: Iterable[tuple[str, int, Mapping[str, Any]]]) -> list[SentRequest]:
+        """Send requests in one write, each given by API, version and body; raises `Closed` as `send` does."""
+        sent = []
+        for name, version, body in requests:
+            number = self._next_correlation_id
+            self._next_correlation_id += 1
+            data = frame(encode_request(name, version, body, number, self._client_id))
+            sent.append(SentRequest(name, version, number, data))
+        self.send_raw(b"".join(one.data for one in sent))
+        return sent
 
     def send_too_new(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send a request of a version that no table has, with what the newest one that is known has in it.
