@@ -25,7 +25,7 @@ from rota.play.rules_tried import trials
 from rota.scopes import load
 from rota.spec import RULES
 
-CONFIGURATIONS = ("fault", "move-fault", "fault-static", "fault-commit", "move-commit", "raw-append")
+CONFIGURATIONS = ("fault", "moves", "fault-static", "fault-commit", "move-commit", "raw-append")
 """Together they have every kind of machine, faults and fail-overs."""
 
 

@@ -6,23 +6,19 @@ step, such as those in which a timer of that kind runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from rota.environment.broker.coordinator import Breach, Coordinator
-from rota.environment.broker.deeds import Deed
+from rota.environment.broker.deeds import Deed, Lengths
 from rota.invariants.views import present
 from rota.kernel import Effect, Kind, View
 from rota.spec import Group, JoinGroupRequest
 from rota.spec.classic.state import Member
 from rota.spec.classic.vocabulary import TimerKind
 
-Lengths = Iterable[tuple[str, int]]
-"""Timers of a kind that a step arms: whose (empty for the group's own), and for how many milliseconds."""
 
-
-def _armed(deed: Deed, *kinds: TimerKind) -> Lengths:
-    names = {kind.value for kind in kinds}
-    return ((one.member_id, delay) for one, delay in deed.armed.items() if one.name in names)
+def _armed(deed: Deed, kind: TimerKind) -> Lengths:
+    return deed.armed.get(kind.value, ())
 
 
 def _restarted(deed: Deed, member: Member) -> Member | None:
@@ -72,7 +68,7 @@ def _longest(group: Group) -> int:
 
 
 def _phase_as_longest(deed: Deed) -> bool:
-    lengths = _armed(deed, TimerKind.JOIN, TimerKind.SYNC)
+    lengths = (*_armed(deed, TimerKind.JOIN), *_armed(deed, TimerKind.SYNC))
     return all(delay == _longest(deed.step.group) for _, delay in lengths)
 
 

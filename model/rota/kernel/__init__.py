@@ -30,7 +30,7 @@ from rota.kernel.structs import frozen, replace
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.system import System, SystemRef
 from rota.kernel.transition import LocalStep, State, Transition
-from rota.kernel.values import FrozenMap
+from rota.kernel.values import FrozenMap, Word
 
 __all__ = [
     "IN_STATES",
@@ -68,6 +68,7 @@ __all__ = [
     "Value",
     "Values",
     "View",
+    "Word",
     "component_hash",
     "encode",
     "frozen",

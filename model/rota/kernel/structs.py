@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, cast, datacl
 T = TypeVar("T")
 
 _make = tuple.__new__
+_parts = tuple.__iter__
 
 
 class Frozen(tuple[Any, ...]):
@@ -126,7 +127,7 @@ else:
 
         Errors: TypeError for a field that it does not have, or for what is no frozen value.
         """
-        parts = [*value[:]]
+        parts = [*_parts(value)]
         places = value._places
         changed = False
         try:

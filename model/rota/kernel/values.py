@@ -1,8 +1,9 @@
-"""Immutable collections for states: what dict and set cannot be (hashable, in one fixed order)."""
+"""What states are made of beside frozen values: immutable mappings in one fixed order, and words."""
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from enum import Enum
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -89,3 +90,13 @@ class FrozenMap(Mapping[K, V], Generic[K, V]):
 
 
 _first = itemgetter(0)
+
+
+class Word(Enum):
+    """An enum whose members are hashed by what they are: each is there once in a process.
+
+    `Enum` hashes a member's name in a function of Python, and values with many words in them are hashed all
+    the time.
+    """
+
+    __hash__ = object.__hash__

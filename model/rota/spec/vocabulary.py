@@ -1,9 +1,9 @@
 """Names of the protocol: states of a group and error codes, spelt as on the wire."""
 
-from enum import Enum
+from rota.kernel import Word
 
 
-class ErrorCode(Enum):
+class ErrorCode(Word):
     """The error codes that the modelled requests answer. Source: upstream `Errors`.
 
     A plain Enum, not an IntEnum: a state must not mistake an error code for a number.
@@ -34,7 +34,7 @@ class ErrorCode(Enum):
     UNSTABLE_OFFSET_COMMIT = 88
 
 
-class AppendError(Enum):
+class AppendError(Word):
     """How the log may fail an append of a group record. Source: upstream `Errors`."""
 
     UNKNOWN_TOPIC_OR_PARTITION = 3
@@ -47,7 +47,7 @@ class AppendError(Enum):
     KAFKA_STORAGE_ERROR = 56
 
 
-class Hosting(Enum):
+class Hosting(Word):
     """What a broker is to a group when it takes a request.
 
     INACTIVE: its coordinator does not run; LOADING: it reads the group's log; ELSEWHERE: another broker is

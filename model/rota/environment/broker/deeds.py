@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from rota.spec import Arm, BrokerConfig
-from rota.spec.effects import Timer
 from rota.spec.kind import AnyGroup, AnyStep
 from rota.spec.messages import Request
+
+Lengths = Sequence[tuple[str, int]]
+"""Timers that a step arms: whose (empty for the group's own), and for how many milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,15 @@ class Deed:
     request: Request | None = None
 
     @cached_property
-    def armed(self) -> Mapping[Timer, int]:
-        """The timers that the step leaves armed by what it says, with their delays in milliseconds: the last
-        word on each counts.
+    def armed(self) -> Mapping[str, Lengths]:
+        """The timers that the step leaves armed by what it says, by their names; the last word on each
+        counts.
         """
-        last = {effect.timer: effect for effect in self.step.timers}
-        return {timer: effect.delay_ms for timer, effect in last.items() if isinstance(effect, Arm)}
+        timers = self.step.timers
+        if not timers:
+            return {}
+        by_name: dict[str, list[tuple[str, int]]] = {}
+        for timer, effect in {effect.timer: effect for effect in timers}.items():
+            if isinstance(effect, Arm):
+                by_name.setdefault(timer.name, []).append((timer.member_id, effect.delay_ms))
+        return by_name

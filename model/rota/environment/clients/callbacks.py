@@ -7,12 +7,12 @@ onLeavePrepare). Nothing of it is kept in a state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from rota.environment.clients.state import Client, Phase
+from rota.kernel import Word
 
 
-class Callback(Enum):
+class Callback(Word):
     """The three methods of a listener."""
 
     ASSIGNED = "onPartitionsAssigned"

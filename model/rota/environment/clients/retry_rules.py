@@ -10,8 +10,8 @@ in `rota.environment.clients.lookup`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 
+from rota.kernel import Word
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 
@@ -21,7 +21,7 @@ Answer = (
 """What a client may wait for."""
 
 
-class Reaction(Enum):
+class Reaction(Word):
     """What a client does about an answer."""
 
     GO_ON = "takes the answer, or does without, and goes on"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from rota.environment.clients.assignment import Assignment, Claim
 from rota.environment.clients.retry_rules import Answer
 from rota.environment.messages import Evicted
-from rota.kernel import frozen, replace
+from rota.kernel import Word, frozen, replace
 from rota.spec import Call, JoinGroupReply, LeaveGroupRequest
 from rota.spec.messages import Request
 
 
-class Phase(Enum):
+class Phase(Word):
     """Where a client stands. Source: upstream AbstractCoordinator.MemberState, and the ends of a process.
 
     PREPARING: it commits before it joins again; COMMITTING, FETCHING, PROCESSING: stable, and it waits for

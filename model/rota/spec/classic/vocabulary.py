@@ -1,11 +1,10 @@
 """Names of the classic protocol: the states of a group, its timers, and why its records are written."""
 
-from enum import Enum
-
+from rota.kernel import Word
 from rota.spec.effects import Timer
 
 
-class GroupState(Enum):
+class GroupState(Word):
     """The states of a classic group. Source: upstream `ClassicGroupState`.
 
     A Dead group is not kept: where there is no group, DescribeGroups says Dead.
@@ -18,7 +17,7 @@ class GroupState(Enum):
     DEAD = "Dead"
 
 
-class TimerKind(Enum):
+class TimerKind(Word):
     """The timers of a group; all but the first three are per member."""
 
     INITIAL_JOIN = "initial_join"
@@ -37,7 +36,7 @@ def kind_of(timer: Timer) -> TimerKind:
     return TIMER_KINDS[timer.name]
 
 
-class RecordKind(Enum):
+class RecordKind(Word):
     """Why a group record is written, which decides what its answer does."""
 
     CREATION = "creation"

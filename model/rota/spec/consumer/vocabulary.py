@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum
+from enum import StrEnum
+
+from rota.kernel import Word
 
 
-class ErrorCode(Enum):
+class ErrorCode(Word):
     """What requests about a group of this protocol are answered. Source: upstream `Errors`."""
 
     NONE = 0
@@ -37,14 +39,14 @@ class GroupState(StrEnum):
     STABLE = "Stable"
 
 
-class TimerKind(Enum):
+class TimerKind(Word):
     """The timers of a member."""
 
     SESSION = "session"
     REBALANCE = "rebalance"
 
 
-class RecordKind(Enum):
+class RecordKind(Word):
     """The records of a group, by the version of their keys. Source: upstream CoordinatorRecordType."""
 
     CLASSIC_GROUP = 2
