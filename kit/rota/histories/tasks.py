@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,13 +12,9 @@ from rota.histories.plan import Plan
 from rota.histories.reading import read
 from rota.histories.routing import Part, route
 from rota.histories.shards import Shard
+from rota.validate.collecting import look_seldom
 
 DIGEST, READ, ROUTE, JUDGE = "digest", "read", "route", "judge"
-
-
-SELDOM = 50_000
-"""Objects that come, more than go, between two looks for cycles: rows and what is learned have none, and to
-look through them after each 700 takes a tenth of the time."""
 
 
 class Runner(Protocol):
@@ -31,7 +26,7 @@ class Runner(Protocol):
 
 def done(kind: str, plan: Plan, piece: Any) -> Any:
     """One piece. Returns what JSON has; of what leaves files nothing. Errors: ReadingError."""
-    gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
+    look_seldom()
     return _KINDS[kind](plan, piece)
 
 
