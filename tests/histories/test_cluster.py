@@ -16,6 +16,7 @@ from harness.spark_cluster import bare, cluster
 from rota.explore.spark import session
 from rota.explore.spark.memory import MIB, NoMemory
 from rota.histories.on_spark import Missing, OnSpark, look_at_workers
+from rota.histories.runs import HALVES
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -58,7 +59,7 @@ def test_an_executor_is_killed(context, make, here, tmp_path, kind):
     make(out, run=OnSpark(context, work=deadly))
     assert flag.exists()
     assert files(out) == here
-    assert not [*out.glob("work/*/.*.half")], "what was left half is swept away"
+    assert not [*out.rglob(HALVES)], "what was left half is swept away"
 
 
 def test_workers_have_what_the_docs_say_and_no_rota(context, make, here, tmp_path, monkeypatch):

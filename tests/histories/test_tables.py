@@ -28,6 +28,7 @@ from harness.nights_apart import (
 from rota.histories import judging
 from rota.histories.manifest import OtherRun
 from rota.histories.pipeline import Pipeline
+from rota.histories.runs import HALVES
 from rota.histories.tables import rows
 from rota.history import Event, Kind, Source
 from rota.reading.unordered import TWICE
@@ -236,7 +237,9 @@ def test_a_driver_that_is_killed_goes_on(tmp_path):
             time.sleep(0.002)
         os.kill(running.pid, signal.SIGKILL)
     assert not (out / "manifest.json").exists(), "it was killed in time"
+    (out / "work" / "read" / ".killed.elsewhere.1.half").mkdir()
     again = subprocess.run([*command, str(out)], capture_output=True, text=True, check=False)
     assert "done before" in again.stderr
+    assert not [*out.rglob(HALVES)], "what was left half is swept away"
     assert files(out) == files(tmp_path / "whole")
     assert (out / "summary.json").read_bytes() == (tmp_path / "whole" / "summary.json").read_bytes()
