@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -436,6 +437,14 @@ def test_what_was_seen_is_told_where_the_broker_goes_away(
     assert code == 3
     assert "group orders has been PreparingRebalance" in out
     assert "it is gone" in err
+
+
+def test_a_listener_with_tls_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.conformance.targets.preflight._speaks_tls", lambda address: True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+        code, _, err = ended("--bootstrap", place, "--group", "orders", "--timeout", "0.2")
+    assert (code, f"{place} speaks TLS; say so with --command-config" in err) == (3, True), err
 
 
 def test_who_has_watched_from_the_beginning_knows_since_when() -> None:

@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 
 import pytest
@@ -185,7 +186,19 @@ def test_verbs_end_with_3_where_nobody_listens(verb):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     told = CliRunner().invoke(main, [verb, f"kafka://127.0.0.1:{port}"])
-    assert (told.exit_code, "look whether the broker runs" in told.stderr) == (3, True)
+    assert (told.exit_code, "start the broker, or give another address" in told.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("verb", ["validate", "explain"])
+def test_verbs_say_what_else_listens_there(verb):
+    """At once, and not after the half minute for which a topic without a leader is waited for."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        try:
+            told = CliRunner().invoke(main, [verb, f"kafka://127.0.0.1:{other.server_port}"])
+        finally:
+            other.shutdown()
+    assert (told.exit_code, "an HTTP server answers" in told.stderr) == (3, True)
 
 
 def test_whoever_never_answers_is_given_up():

@@ -14,6 +14,7 @@ import click
 from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, UsageError, nearly, say
 from rota.cli.explain_options import ExplainOptions
 from rota.conformance.connections.security import SecureAddress
+from rota.conformance.targets.preflight import NoBroker, see_whether_it_is_kafka
 from rota.explain.watching import REBALANCING, Asker, Unasked, Watched
 from rota.history import Event, Kind
 from rota.log.data_folder import partition_of
@@ -51,6 +52,7 @@ class Watching:
         """Ask, tell; the exit code. Errors: UsageError."""
         asker = Asker(self._address(), self.options.timeout)
         try:
+            see_whether_it_is_kafka(self._address(), self.options.timeout)
             groups = self._groups(asker)
             self.notes += [f"{one}: which groups that broker has is not known" for one in asker.unasked]
             if not groups:
@@ -61,6 +63,8 @@ class Watching:
             self._from_record()
             if self.options.follow:
                 self._follow(asker)
+        except NoBroker as error:
+            raise UsageError(str(error), UNDECIDED) from error
         except Unasked as error:
             if self.watched:
                 self._concluded()  # what was seen until then

@@ -84,7 +84,8 @@ class OffsetsOverTheWire:
         host, port = address(source.name)
         wanted, idle = Wanted(follow=source.options.follow), source.options.idle
         wanted = wanted if idle is None else replace(wanted, idle=idle)
-        return _quarantined(read_topic(SecureAddress(host, port, source.options.security), wanted), source)
+        broker = SecureAddress(host, port, source.options.security)
+        return _quarantined(_asked(broker, wanted), source)
 
 
 def address(text: str) -> tuple[str, int]:
@@ -93,6 +94,19 @@ def address(text: str) -> tuple[str, int]:
     if found is None or not 0 < int(found["port"]) < 1 << 16:
         raise ReadingError(f"{text} is no address; write {SCHEME}HOST:PORT, as in {SCHEME}127.0.0.1:9092")
     return found["six"] or found["host"], int(found["port"])
+
+
+def _asked(broker: tuple[str, int], wanted: Wanted) -> Iterator[Event]:
+    """The events of a broker's topic, once it is seen that a broker is there: what else may listen at an
+    address does not say what it is when it is asked for a topic. Errors: ReadingError.
+    """
+    from rota.conformance.targets.preflight import NoBroker, see_whether_it_is_kafka  # of clusters alone
+
+    try:
+        see_whether_it_is_kafka(broker, wanted.patience)
+    except NoBroker as error:
+        raise ReadingError(str(error), there=False) from error
+    yield from read_topic(broker, wanted)
 
 
 def _quarantined(events: Iterator[Event], source: OpenSource) -> Iterator[Event]:

@@ -271,7 +271,7 @@ def _connected(address: tuple[str, int]) -> socket.socket:
         raise NoBroker(cause, "see whether a firewall is between, or give another address") from error
     except OSError as error:
         cause = f"nothing listens at {_shown(address)} ({(error.strerror or str(error)).lower()})"
-        raise NoBroker(cause, "start the target or give another address") from error
+        raise NoBroker(cause, "start the broker, or give another address") from error
 
 
 def _not_admitted(cause: str) -> NoBroker:
