@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
 from rota.cli.conform import conform as command
-from rota.cli.conform_generate import _Met, _Now
+from rota.cli.conform_generate import CODES, _Met, _Now
 from rota.cli.errors import run
 from rota.cli.main import main
 from rota.generate.plan import Ask, Plan
@@ -100,6 +101,16 @@ def test_a_run_in_which_no_walk_ended_says_what_to_do():
     assert "give more --seconds" in told
     assert "not reached" not in told
     assert "give more --seconds" not in "\n".join(seen(tally_of(walked(0))).lines())
+
+
+def test_a_run_that_was_interrupted_is_so_also_where_walks_failed():
+    """As a run of cases is; what has failed until then is told and kept."""
+    one = walked(1, Verdict.FAIL, rule="join.first", why="x", cause=("1",))
+    told = replace(seen(tally_of(one), [Failure(one, ("1-1",))]), interrupted=True)
+    assert told.verdict == "interrupted"
+    assert CODES[told.verdict] == 130
+    assert "1 failed (1 cause)" in told.line()
+    assert len(told.as_json()["walks"]["failures"]) == 1
 
 
 def walked(number, verdict=Verdict.PASS, **fields):

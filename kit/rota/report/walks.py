@@ -88,10 +88,10 @@ class WalksSeen:
     @property
     def verdict(self) -> str:
         """In a word."""
-        if self.failures or self.tally.died or (self.tally.rest and self.tally.rest.harm):
-            return VIOLATED
         if self.interrupted:
             return INTERRUPTED
+        if self.failures or self.tally.died or (self.tally.rest and self.tally.rest.harm):
+            return VIOLATED
         if self.tally.bystander is not None and self.tally.bystander.harm:
             return UNDECIDED  # no walk did it again
         if not self.tally.plans or self.tally.share_undecided > MOST_UNDECIDED:
@@ -196,9 +196,7 @@ class WalksSeen:
         word = coloured(self.verdict, COLOURS[self.verdict])
         restarts = f", {counted(tally.restarts, 'restart')}" if tally.restarts else ""
         died = f", died {counted(len(tally.died), 'time')}" if tally.died else ""
-        ended = ", ended from outside" if self.interrupted and self.verdict != INTERRUPTED else ""
-        time = f"{self.seconds:.0f} s{ended}"
-        return f"{word}: {self.target}: {counts}{causes}, {undecided}{restarts}{died}, {time}"
+        return f"{word}: {self.target}: {counts}{causes}, {undecided}{restarts}{died}, {self.seconds:.0f} s"
 
 
 def _table(failures: Sequence[Failure]) -> Iterator[str]:
