@@ -94,7 +94,9 @@ def _foreign(program: Foreign, given: Mapping[str, int]) -> Target:
 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+    if host and port.isdigit() and not 0 < int(port) < 65536:
+        raise TargetError(f"target {text!r} has no such port; give one from 1 to 65535")
+    if not colon or not host or not port.isdigit():
         near = get_close_matches(text, NAMES, n=1) or _addresses_nearly(text)
         hint = f"did you mean {near[0]}? " if near else ""
         forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(NAMES)}"
