@@ -41,7 +41,7 @@ MISTAKES = {
     "conform": (2, "no target", "give --target HOST:PORT, or --embedded"),
     "conform --target localhost": (2, "unknown target 'localhost'", "did you mean localhost:9092?"),
     "conform --target 9092": (2, "unknown target '9092'", "did you mean localhost:9092?"),
-    "conform --target localhost:1": (3, "nothing listens at localhost:1", "start the target"),
+    "conform --target localhost:1": (3, "nothing listens at localhost:1", "start the broker"),
     "conform --target cmd:broker": (2, "names no {port}", "say where it gets its port from"),
     "conform --diff rota": (2, "'--diff' requires 2 arguments", "see `rota conform --help`"),
     "conform --embedded --known nowhere.toml": (2, "there is no file nowhere.toml", "name a list"),

@@ -120,7 +120,7 @@ def test_nobody(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     outcome = judged(f"127.0.0.1:{port}", tmp_path)
-    no_broker(outcome, f"nothing listens at 127.0.0.1:{port} (connection refused)", "start the target")
+    no_broker(outcome, f"nothing listens at 127.0.0.1:{port} (connection refused)", "start the broker")
 
 
 def test_an_http_server_that_waits_for_the_end_of_a_line(tmp_path: Path) -> None:
