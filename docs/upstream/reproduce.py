@@ -415,7 +415,12 @@ def main() -> int:
     parser.add_argument("--never", type=float, default=30, help="seconds; after them nothing is answered")
     asked = parser.parse_args()
     host, _, port = asked.address.rpartition(":")
-    seen = SCRIPTS[asked.name](Broker((host, int(port)), asked.pid, asked.never))
+    if not host or not port.isdigit():
+        parser.error(f"{asked.address} is no address; write HOST:PORT, as localhost:9092")
+    try:
+        seen = SCRIPTS[asked.name](Broker((host, int(port)), asked.pid, asked.never))
+    except OSError as error:
+        parser.error(f"the broker at {asked.address} does not go on: {error}")
     print("reproduced" if seen else "not reproduced")
     return 0 if seen else 1
 

@@ -40,6 +40,16 @@ def test_every_page_is_listed_and_names_a_script() -> None:
             assert f"\n## {part}\n" in text, (page, part)
 
 
+@pytest.mark.parametrize(
+    ("address", "said"), [("127.0.0.1:1", "does not go on: "), ("localhost", "write HOST:PORT")]
+)
+def test_a_script_says_where_no_broker_is(address: str, said: str) -> None:
+    """And ends with neither of the exit codes that are about the bug."""
+    command = [sys.executable, str(SCRIPT), "given-back-id", address]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, said in run.stderr, "Traceback" in run.stderr) == (2, True, False), run.stderr
+
+
 @pytest.mark.parametrize("name", MENDED)
 def test_a_script_finds_what_kafka_does(name: str) -> None:
     with running({"group.initial.rebalance.delay.ms": 0}, profile="kafka-4.x") as address:
