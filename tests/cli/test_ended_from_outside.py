@@ -13,12 +13,17 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rota.cli import interrupts
+from rota.cli.errors import run
 from rota.cli.interrupts import Interrupted, deaf, held, listen
 from rota.cli.keeping import keep
+from rota.cli.main import main
+from rota.reading import read as reads
+from rota.reading import read_by_cluster
 from rota.report import writing
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -105,6 +110,57 @@ def test_at_any_moment(tmp_path: Path, seed: int) -> None:
     report = tmp_path / "rota-out" / "check.json"
     if report.exists():
         assert json.loads(report.read_text())["verdict"] == ("undecided" if process.returncode else "holds")
+
+
+SENTENCES = (
+    "Preparing to rebalance group orders in state Stable with old generation 6 (reason: a member left).",
+    "Stabilized group orders generation 7 with 2 members.",
+    "Assignment received from leader a-1 for group orders for generation 7. The group has 3 members, 0 of "
+    "which are static.",
+    "Group orders with generation 8 is now empty",
+)
+"""Of a broker's log: an assignment is for more members than have joined."""
+
+LOGGER = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+
+
+@pytest.mark.parametrize(
+    ("verb", "read", "says"),
+    [
+        ("validate", 3, "violated: 1 violation in 1 group, 2 of 3 events judged"),
+        ("explain", 3, "explained: 1 rebalance of 1 group, 2.0 s without an assignment"),
+        ("validate", 0, ""),
+        ("explain", 0, ""),
+    ],
+)
+def test_what_was_read_until_then_is_told(
+    verb: str,
+    read: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of a log that another command goes on printing, too."""
+    said = (f"[2026-11-23 02:00:0{at},000] INFO {words} ({LOGGER})\n" for at, words in enumerate(SENTENCES))
+    (tmp_path / "server.log").write_text("".join(said))
+    name = {"validate": "rota.cli.validate_run.read_by_cluster", "explain": "rota.cli.explain_run.read"}[verb]
+    real = {"validate": read_by_cluster, "explain": reads}[verb]
+
+    def interrupted(*arguments: Any, **options: Any) -> Iterator[Any]:
+        for number, event in enumerate(real(*arguments, **options)):
+            if number == read:
+                raise Interrupted(signal.SIGTERM)
+            yield event
+
+    monkeypatch.setattr(name, interrupted)
+    page = tmp_path / "page.html"
+    call = [verb, str(tmp_path / "server.log"), "--report", f"html={page}"]
+    code = run(lambda: main(call, standalone_mode=False))
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (130, "rota: interrupted by SIGTERM\n")
+    assert (printed.out.splitlines() or [""])[-1] == says
+    assert page.exists() == bool(read)
 
 
 FIRST_IMPORT = """

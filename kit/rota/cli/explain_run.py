@@ -12,6 +12,7 @@ import click
 
 from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, USAGE, UsageError, say
 from rota.cli.explain_options import ExplainOptions
+from rota.cli.interrupts import held
 from rota.cli.keeping import keep, try_files
 from rota.cli.nothing_found import Met
 from rota.cli.source_options import what_was_read
@@ -72,7 +73,7 @@ class Run:
         except ReadingError as error:
             raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         except KeyboardInterrupt:
-            if not (self.options.follow and explainer.accounts.seen):
+            if not explainer.accounts.seen:
                 raise
             self._conclude(explainer.done(), told=heard is not None)
             raise
@@ -89,8 +90,9 @@ class Run:
         options = replace(self.options.reading(), idle=following.idle)
         try:
             for number, event in enumerate(read(self.paths, options=options, tally=self.tally)):
-                explainer.take(event)
-                self.met.take(event)
+                with held():
+                    explainer.take(event)
+                    self.met.take(event)
                 if number % EVERY == EVERY - 1:
                     line.show(lambda: f"explain: {counted(self.tally.events, 'event')} read")
                     if self.options.follow and following.over:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from types import FrameType
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -45,17 +44,25 @@ def deaf() -> None:
             sys.unraisablehook = _ignored
 
 
-@contextmanager
-def held() -> Iterator[None]:
-    """What must not be cut short, as writing what was found; a signal meanwhile counts afterwards."""
-    _Waiting.depth += 1
-    try:
-        yield
-    finally:
+class _Held:
+    """A signal within it counts at its end. A class, since it is entered for each line of what is read."""
+
+    def __enter__(self) -> None:
+        _Waiting.depth += 1
+
+    def __exit__(self, *_: object) -> None:
         _Waiting.depth -= 1
         if not _Waiting.depth and _Waiting.come is not None:
             number, _Waiting.come = _Waiting.come, None
             raise Interrupted(number)
+
+
+_HELD = _Held()
+
+
+def held() -> AbstractContextManager[None]:
+    """What must not be cut short, as writing what was found; a signal meanwhile counts afterwards."""
+    return _HELD
 
 
 def _ignored(_: object) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import NOTHING, UNDECIDED, USAGE, UsageError, say
+from rota.cli.interrupts import held
 from rota.cli.keeping import keep, try_files
 from rota.cli.nothing_found import Met
 from rota.cli.reporting import EXIT_CODES
@@ -63,11 +64,19 @@ class Run:
     quiet: bool
     tally: Tally = field(default_factory=Tally)
     met: Met = field(default_factory=Met)
+    _interrupted: KeyboardInterrupt | None = None
 
     def run(self) -> int:
-        """Read, judge, tell, write; the exit code. Errors: UsageError."""
+        """Read, judge, tell, write; the exit code. Errors: UsageError; KeyboardInterrupt, once what was read
+        until then is told.
+        """
         clusters = self.made()
-        return self._conclude(clusters, clusters.account)
+        if self._interrupted is not None and not clusters.account.groups:
+            raise self._interrupted
+        code = self._conclude(clusters, clusters.account)
+        if self._interrupted is not None:
+            raise self._interrupted
+        return code
 
     def made(self) -> Judged:
         """Read and judge; every event is accounted for. Errors: UsageError."""
@@ -96,6 +105,8 @@ class Run:
         except ReadingError as error:
             raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
         account = clusters.account
+        if self._interrupted is not None:
+            self.tally.events = account.events  # one may have been read and not judged
         Unaccounted.unless(self.tally.events, account.events)
         account.quarantined += self.tally.broken - self.tally.also_told
         assumed = {name: str(value) for name, value in JUDGED_BY.items() if name not in known}
@@ -125,10 +136,13 @@ class Run:
         try:
             events = read_by_cluster(self.paths, options=options, tally=self.tally)
             for number, (cluster, event) in enumerate(events):
-                clusters.take(cluster, event)
-                self.met.take(event)
+                with held():
+                    clusters.take(cluster, event)
+                    self.met.take(event)
                 if number % EVERY == 0:
                     line.show(lambda: f"validate: {counted(self.tally.events, 'event')} read")
+        except KeyboardInterrupt as interrupt:
+            self._interrupted = interrupt  # the sources end here, as where they were cut off
         finally:
             line.clear()
 
