@@ -6,8 +6,10 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from rota.history import Event, Kind, Source, line_of
-from rota.reading import OpenSource, ReadingError, ReadOptions, Tally, read, time_zone
+from rota.reading import OpenSource, ReadingError, ReadOptions, Tally, finding, read, time_zone
 from rota.reading import readers as readers_module
 from rota.reading import source as source_module
 from rota.reading.event_lines import EventLines
@@ -61,6 +63,21 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, pack: Callable[
     tally = Tally()
     assert list(read(["-"], tally=tally)) == many
     assert tally.sources == {"standard input": "events"}
+
+
+def test_of_a_pipe_that_goes_on_nothing_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of `kubectl logs -f`, which whoever has seen enough interrupts."""
+    from_pipe, to_pipe = os.pipe()
+    monkeypatch.setattr(finding, "STILL", 0.05)
+    monkeypatch.setattr(sys, "stdin", os.fdopen(from_pipe, encoding="utf-8"))
+    with os.fdopen(to_pipe, "wb", buffering=0) as pipe:
+        impatient = threading.Timer(30, pipe.close)
+        impatient.start()
+        pipe.write(lines(event(1.0, "a"))[:10])  # nobody knows yet what it is
+        threading.Timer(0.2, pipe.write, [lines(event(1.0, "a"))[10:]]).start()
+        assert next(iter(read(["-"]))) == event(1.0, "a")
+        assert not pipe.closed
+        impatient.cancel()
 
 
 def test_packed_data_that_is_cut_off_ends_its_source_alone(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import select
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import groupby
@@ -23,6 +24,9 @@ HEAD = 64 << 10
 """Bytes from which a source is recognised."""
 
 STDIN = "-"
+
+STILL = 1.0
+"""Seconds without a byte after which a pipe is taken to stand still."""
 
 KNOWN = "a log, a recording, a capture or the offsets topic"
 
@@ -125,7 +129,10 @@ def _found(path: str, search: _Search) -> Iterator[Found]:
     readers = search.readers
     if path == STDIN:
         opened = contents("standard input", sys.stdin.buffer)
-        yield _file(Part("standard input", None, opened, _head(opened)), readers)
+        head = _head(
+            opened, lambda head: _stands_still() and _recogniser(_piped(opened, head), readers) is not None
+        )
+        yield _file(_piped(opened, head), readers)
     elif (over_the_wire := _of_address(path, readers)) is not None:
         yield Found(Part(path, None), over_the_wire)
     elif Path(path).is_dir():
@@ -169,16 +176,24 @@ def _below(folder: Path, search: _Search) -> Iterator[Found]:
             search.tally.skipped.append(str(entry))
 
 
+def _piped(opened: Contents, head: bytes) -> Part:
+    return Part("standard input", None, opened, head)
+
+
 def _file(part: Part, readers: Sequence[Reader]) -> Found:
     """A file with the first reader that recognises it."""
-    name = part.name if part.path is None else part.path.name
-    for reader in readers:
-        if reader.recognises(name, part.head) and _recognises_file(reader, part.path):
-            return Found(part, reader)
+    if (known := _recogniser(part, readers)) is not None:
+        return Found(part, known)
     remedy = _remedy(readers)
     if not part.head:
         raise ReadingError(f"{part.name} is empty; give another, or {remedy}")
     raise ReadingError(f"{part.name} does not look like {KNOWN}; if it is one, {remedy}")
+
+
+def _recogniser(part: Part, readers: Sequence[Reader]) -> Reader | None:
+    name = part.name if part.path is None else part.path.name
+    fitting = (one for one in readers if one.recognises(name, part.head))
+    return next((one for one in fitting if _recognises_file(one, part.path)), None)
 
 
 def _recognises_file(reader: Reader, path: Path | None) -> bool:
@@ -210,8 +225,19 @@ def _reopened(found: Found) -> Found:
     return Found(Part(part.name, part.path), found.reader)
 
 
-def _head(opened: Contents) -> bytes:
+def _head(opened: Contents, enough: Callable[[bytes], bool] = lambda head: False) -> bytes:
+    """What a source begins with. enough: whether so much will do, as where a pipe goes on slowly."""
     head = b""
     while len(head) < HEAD and (more := opened.read(HEAD - len(head))):
         head += more
+        if enough(head):
+            break
     return head
+
+
+def _stands_still() -> bool:
+    """Whether standard input has nothing for a while; never where that cannot be asked."""
+    try:
+        return not select.select([sys.stdin.buffer], [], [], STILL)[0]
+    except (OSError, ValueError):
+        return False
