@@ -186,10 +186,12 @@ def test_a_comparison_keeps_what_it_has(tmp_path: Path) -> None:
     process = started(tmp_path, "conform", "--diff", "rota", "rota", "--seed", "1")
     assert process.stdout is not None
     assert process.stdout.readline().startswith(b"rota conform --diff: ")
-    time.sleep(2)
+    time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
     shown, told = (text.decode() for text in process.communicate(timeout=60))
-    assert (process.returncode, told) == (130, "")
+    progress = told.splitlines()  # where the machine is slow, how far it got
+    assert all(line.startswith("conform --diff: ") and " plays" in line for line in progress), told
+    assert process.returncode == 130
     assert re.search(r"^not checked: [\d,]+ dialogues?: interrupted$", shown, re.MULTILINE)
     assert shown.splitlines()[-1].startswith("interrupted: rota and rota: ")
     kept = (tmp_path / "rota-out" / "diff-rota-rota.txt").read_text()

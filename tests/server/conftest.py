@@ -12,12 +12,16 @@ from rota.wire.records import Record, decode_batch, encode_batch, split
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 
 
+PATIENCE = 60
+"""Seconds that a client waits for what must come, however slow the machine is."""
+
+
 class Client:
     """One connection; requests are sent and answers read separately, `call` does both."""
 
     def __init__(self, address, client_id="c"):
         host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=10)
+        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
         self.client_id = client_id
         self.stream = self.socket.makefile("rb")
         self.number = 0
@@ -55,7 +59,7 @@ class Client:
         except TimeoutError:
             return True
         finally:
-            self.socket.settimeout(10)
+            self.socket.settimeout(PATIENCE)
 
     def closed(self):
         """Whether the other side has closed; waits for it."""
