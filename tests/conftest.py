@@ -38,6 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "clients: consumers of every library, built here (-m clients)")
 
 
+def pytest_collection_finish() -> None:
+    """What is imported stays: neither Python nor an engine, between two systems, looks through it again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that take long are left out unless -m names them."""
     for mark in ("long", "docs", "clients"):
