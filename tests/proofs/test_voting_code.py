@@ -82,7 +82,9 @@ def coordinator_fits(members: Sequence[Iterable[Any]], names: Iterable[Any]) -> 
 VOTES = {"spec": spec_vote, "coordinator": coordinator_vote}
 
 
+@pytest.mark.long
 def test_the_spec_on_every_path_of_four_members_and_three_protocols() -> None:
+    """What is smaller is below, and every vote of so many in plain Python."""
     assert not disagreement(vote_agrees(Inputs(FOUR, 3), spec_vote))
 
 
@@ -91,8 +93,9 @@ def test_the_spec_on_every_path_of_four_members_and_three_protocols() -> None:
     [(FOUR, 2, False), (TRIO, 3, False), (PAIR, 3, True)],
     ids=["four", "three", "two, repeating"],
 )
-def test_the_coordinator_on_every_path(world: World, length: int, repeats: bool) -> None:
-    assert not disagreement(vote_agrees(Inputs(world, length, repeats), coordinator_vote))
+@pytest.mark.parametrize("vote", VOTES.values(), ids=VOTES)
+def test_the_vote_on_every_path(vote: Vote, world: World, length: int, repeats: bool) -> None:
+    assert not disagreement(vote_agrees(Inputs(world, length, repeats), vote))
 
 
 @pytest.mark.parametrize("fits", [spec_fits, coordinator_fits], ids=VOTES)
