@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
 
 from rota.explore.spark import memory
+from rota.explore.spark.session import portable
 from rota.histories.plan import Plan
 from rota.histories.tasks import done
 from rota.reading import ReadingError
@@ -36,13 +36,16 @@ class Missing(ValueError):
 def look_at_workers(context: Any) -> None:
     """Errors: Missing."""
     slots = context.defaultParallelism
-    told = context.parallelize(range(slots), slots).map(_missing).collect()
+    told = context.parallelize([dict(NEEDED)] * slots, slots).map(portable(_missing)).collect()
     if missing := sorted({name for one in told for name in one}):
         raise Missing(f"the workers have no {' and no '.join(missing)}; install rota[spark] there")
 
 
-def _missing(_: int) -> list[str]:
-    return [package for module, package in NEEDED.items() if find_spec(module) is None]
+def _missing(needed: dict[str, str]) -> list[str]:
+    """In a worker, who may not be able to import this module: what it lacks. Imports stand within."""
+    from importlib.util import find_spec
+
+    return [package for module, package in needed.items() if find_spec(module) is None]
 
 
 def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:

@@ -149,7 +149,7 @@ def look_at(context: Any, say: Callable[[str], None]) -> Cluster:
     """
     asked = ship(context, say)
     lasting = not is_local(context.master)
-    compiled = all(asked.map(_portable(_has_numba)).collect())
+    compiled = all(asked.map(portable(_has_numba)).collect())
     if not compiled:
         say(f"the workers have no numba: plain Python, about {PLAIN} times slower; install rota[fast] there")
     return Cluster(compiled, lasting)
@@ -164,7 +164,7 @@ def ship(context: Any, say: Callable[[str], None]) -> Any:
         say(f"Spark's web interface: {context.uiWebUrl}")
     slots = context.defaultParallelism
     asked = context.parallelize(range(2 * slots), 2 * slots)
-    if not is_local(context.master) and set(asked.map(_portable(_which_rota)).collect()) != {digest()}:
+    if not is_local(context.master) and set(asked.map(portable(_which_rota)).collect()) != {digest()}:
         _SHIPPED.append(TemporaryDirectory(prefix="rota-archive-"))
         context.addPyFile(str(write(Path(_SHIPPED[-1].name, f"rota-{uuid4().hex[:12]}.zip"))))
     return asked
@@ -196,7 +196,7 @@ def _which_rota(_: int) -> str:
     return found
 
 
-def _portable(function: Any) -> Any:
+def portable(function: Any) -> Any:
     """A function that travels as code, to workers that cannot import it."""
     return FunctionType(function.__code__, {"__builtins__": __builtins__, "__name__": "__main__"})
 
