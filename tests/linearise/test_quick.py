@@ -153,6 +153,7 @@ def test_it_is_quick_where_it_can_be(monkeypatch):
 LEARNED, PACKING = "rota.linearise.learned:", "rota.linearise.packing:"
 QUICK, OWED = "rota.linearise.quick:QuickRun.", "rota.linearise.owed_answers:OwedRun."
 NAMES = "rota.linearise.names:"
+COMMITS, SHAPES = "rota.linearise.commits:CommitRun.", "rota.linearise.shapes:"
 
 
 def few_kept(monkeypatch):
@@ -228,7 +229,7 @@ PLANTED = (
     (
         "what is said to the offsets is passed over",
         LEARNED + "Learned._keep",
-        "alone = not self._asker.speaks_to_offsets(core.group, asked)",
+        "alone = bool(known) and not any(step.offsets for step, _ in known)",
         "alone = True",
     ),
     (
@@ -270,6 +271,11 @@ PLANTED = (
         "not getattr(request, 'group_id', '')",
     ),
     ("a veil is lifted", QUICK + "_add", "if one.veils:", "if False:"),
+    ("an offset is another's", SHAPES + "Shape._filled", "self.offsets[value.committed_offset]", "7"),
+    ("a commit comes at another time", SHAPES + "Shape._filled", "self.now_ms + value", "value"),
+    ("what is stored stays in line", COMMITS + "_stored", "items[1:], since[2:]", "items, since"),
+    ("what is stored is not there", COMMITS + "_stored", "self._packing.shared(one.offsets)", "offsets"),
+    ("a commit is answered to nobody", COMMITS + "_replied", "not in lost", "in lost"),
 )
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 
 from rota.kernel import FrozenMap, replace
 from rota.linearise import pairs
@@ -20,9 +22,9 @@ from rota.linearise.history import EndTransaction
 from rota.linearise.ids import is_unknown, texts_in
 from rota.linearise.parts import WHOEVER_ASKS, Core, Line, Outcome, Shared
 from rota.linearise.states import AT_ANY_TIME, InLog, State
-from rota.linearise.steps import Steps, Taken
+from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import NEVER, Span
-from rota.spec import Call, GroupRecord, HeartbeatRequest, Timer
+from rota.spec import Call, GroupRecord, HeartbeatRequest, Step, Timer
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import (
@@ -31,6 +33,7 @@ from rota.spec.offset_messages import (
     OffsetFetchRequest,
     TxnOffsetCommitRequest,
 )
+from rota.spec.offset_state import OffsetBatch, OffsetRecord
 
 NOT_LEARNED = (
     EndTransaction,
@@ -50,6 +53,30 @@ MOST_KINDS = 4
 """Kinds of coordinators of which something is kept."""
 
 _NOW = Span(0.0, 0.0)
+
+
+@dataclass(eq=False)
+class Commit:
+    """What comes of a commit by its shape. outcome: for the group; told: all that the spec says of it."""
+
+    outcome: Outcome
+    told: Step
+    _by: dict[Rules, Outcome] = field(default_factory=dict)
+
+    @property
+    def batch(self) -> OffsetBatch | None:
+        """What goes to the log; None where the answer is given at once."""
+        return next((word for word in self.told.offsets if isinstance(word, OffsetBatch)), None)
+
+    def step(self, batch: OffsetBatch) -> Step:
+        """What the spec says of the commit itself, whose batch this is."""
+        return replace(self.told, offsets=(batch,))
+
+    def by(self, rules: Rules) -> Outcome:
+        """The outcome by these rules; the one like this."""
+        if rules not in self._by:
+            self._by[rules] = replaced(self.outcome, rules=rules)
+        return self._by[rules]
 
 
 class Learned:
@@ -98,6 +125,28 @@ class Learned:
         probe = replace(_probe(core), pending=frozenset({int(call.to)}))
         return self._keep(core, request, call, self._asker.take(probe, int(call.to), call, _NOW, 0.0))
 
+    def commit(self, core: Core, request: Shared) -> tuple[Commit, ...] | None:
+        """What comes of a commit, by its shape; None where the group says more to the offsets than that they
+        are to be stored."""
+        if request not in core.commits:
+            core.commits[request] = self._commit(core, request.value)
+        found: tuple[Commit, ...] | None = core.commits[request]
+        return found
+
+    def _commit(self, core: Core, call: Call) -> tuple[Commit, ...] | None:
+        pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), call)
+        probe = replace(_probe(core), pending=frozenset({WHOEVER_ASKS}))
+        found = tuple(self._asker.take(probe, WHOEVER_ASKS, call, _NOW, 0.0))
+        known = self._asker.known(core.group, call)
+        self._outcomes += 1 + len(found)
+        self._asker.forget()
+        if len(known) != len(found) or not all(_only_stores(step) for step, _ in known):
+            return None
+        return tuple(
+            Commit(replaced(self._outcome(core, one), appended=(), rules=rules), told)
+            for one, (told, rules) in zip(found, known, strict=True)
+        )
+
     def fire(self, core: Core, place: int) -> tuple[Outcome, ...] | None:
         """What comes of a timer that is due. place: among the core's."""
         timer = core.timers[place]
@@ -122,7 +171,8 @@ class Learned:
     ) -> tuple[Outcome, ...] | None:
         pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), key.value)
         taken = tuple(found)
-        alone = not self._asker.speaks_to_offsets(core.group, asked)
+        known = self._asker.known(core.group, asked)
+        alone = bool(known) and not any(step.offsets for step, _ in known)
         core.outcomes[key] = tuple(self._outcome(core, one) for one in taken) if alone else None
         self._outcomes += 1 + len(taken)
         self._asker.forget()
@@ -182,6 +232,20 @@ def counting(run: Hashable) -> Iterator[set[int]]:
         _OF.clear()
     with pairs.counted(run) as found:
         yield found
+
+
+def _only_stores(step: Step) -> bool:
+    """Whether a step tells the offsets that some are to be stored, or nothing, and has no record."""
+    return (
+        not step.records
+        and all(
+            isinstance(word, OffsetBatch)
+            and word.records
+            and all(isinstance(one, OffsetRecord) for one in word.records)
+            for word in step.offsets
+        )
+        and len(step.offsets) <= 1
+    )
 
 
 def _probe(core: Core) -> State:

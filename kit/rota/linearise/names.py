@@ -21,13 +21,14 @@ from rota.linearise.ids import MARK, is_unknown
 from rota.spec import Call, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 from rota.spec.classic.state import Member
 from rota.spec.effects import Reply
+from rota.spec.offset_messages import OffsetCommitRequest
 
 T = TypeVar("T")
 
 LABEL, GROUP = "~", "the group"
 """How labels begin; the name of each group."""
 
-OF_MEMBERS = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
+OF_MEMBERS = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest)
 """Requests whose answers do not say which group they are about."""
 
 ADDRESSED = {Member: ("awaiting_join", "awaiting_sync"), Reply: ("to",), Call: ("to",)}

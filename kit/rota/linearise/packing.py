@@ -155,6 +155,11 @@ class Packing:
         waiting = tuple((None, record) for record in one.appended)
         return self.line((*items, *waiting), (*since, *(moment.earliest, moment.latest) * len(waiting)))
 
+    def line_with(self, before: Line, more: Iterable[Any], moment: Span) -> Line:
+        """What waits with more of the offsets behind it, since a moment."""
+        (items, since), waiting = before.value, tuple((item, None) for item in more)
+        return self.line((*items, *waiting), (*since, *(moment.earliest, moment.latest) * len(waiting)))
+
 
 _NEVER = Span(FOREVER, FOREVER)
 

@@ -14,12 +14,12 @@ from typing import Any, cast
 from rota.kernel import replace
 from rota.linearise import learned
 from rota.linearise.answers import agreements
+from rota.linearise.commits import CommitRun
 from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.learned import learned_of
 from rota.linearise.names import Names
-from rota.linearise.owed_answers import OwedRun
 from rota.linearise.packing import Packing
 from rota.linearise.parts import (
     LOG,
@@ -44,11 +44,11 @@ from rota.linearise.words import timer_in_words
 FEW = 5_000
 """Parts of a history's states that are kept at most, beside ten for each state that there is."""
 
-LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_given")
+LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_given", "_shapes")
 """Tables of a run that are beside what `Run` has."""
 
 
-class QuickRun(OwedRun):
+class QuickRun(CommitRun):
     """A `Run` of states that are taken apart. Parameters: as of `Run`."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -61,7 +61,7 @@ class QuickRun(OwedRun):
         self._learned = learned_of(self._steps)
         self._packing = Packing(self._learned, Names(plain=self._others))
         self._inputs: dict[int, tuple[object, Shared]] = {}
-        self._expected, self._noted = {}, {}
+        self._expected, self._noted, self._shapes = {}, {}, {}
         self._begin_close()
         self._begin_answers()
 
@@ -304,6 +304,8 @@ class QuickRun(OwedRun):
         if known is None or known[0] is not call:
             known = self._inputs[number] = (call, self._learned.request(self._packing.names.call(call)))
         outcomes = self._learned.take(state[0], known[1])
+        if outcomes is None and self._commits(state, number, moment, how, found):
+            return
         if outcomes is None:
             whole = self._packing.unpacked(state)
             taken = self._steps.take(whole, number, call, moment, self._patience.slack)
@@ -328,6 +330,8 @@ class QuickRun(OwedRun):
     def _log_answers(self, state: Packed, moment: Span, out: float, found: list[Next]) -> None:
         """The log has stored what is first in line."""
         outcomes = self._learned.log_answers(state[0], state[2])
+        if outcomes is None and self._stored(state, moment, (state[6], out, LOG, 0), found):
+            return
         if outcomes is None:
             whole = self._packing.unpacked(state)
             taken = self._steps.log_answers(whole, moment)

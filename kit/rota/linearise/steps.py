@@ -360,10 +360,13 @@ class Steps:
         """From now on the spec is asked anew."""
         self._known = {}
 
-    def speaks_to_offsets(self, group: Group | None, asked: Hashable) -> bool:
-        """Whether a step that was just asked for says something to the offsets, or nobody knows any more."""
-        known = self._known.get((group, asked))
-        return known is None or any(step.offsets for step, _ in known)
+    def known(self, group: Group | None, asked: Hashable) -> Known:
+        """What came of what was just asked of a group; nothing where nobody knows any more."""
+        return self._known.get((group, asked), ())
+
+    def told(self, ask: Callable[[Spec], tuple[Told, ...]]) -> list[tuple[Told, Rules]]:
+        """What the spec says to something, each outcome with its rules."""
+        return [(one, self._rules(one)) for one in self._oracle.outcomes(ask)]
 
     def _rules(self, step: Step | Told) -> Rules:
         return tuple(rule.slug for rule in self._oracle.used(step))
