@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from rota.history import Event, line_of
@@ -37,14 +38,20 @@ def place_of(event: Event) -> Place:
 def in_order(told: Iterable[tuple[str, Event]], tally: Tally) -> Iterator[tuple[str, Event]]:
     """Events of clusters in the order of time, without those that were told before; all are held in memory.
 
-    tally: is told how many were told twice; its `events` has these as well.
+    tally: is told how many were told twice; its `events` has these as well. Lines are
+    written only of what has one place, which is seldom.
     """
-    rows = [(place_of(event), line_of(event), cluster, event) for cluster, event in told]
-    rows.sort(key=lambda row: row[:3])
-    before = None
-    for _, line, cluster, event in rows:
-        if before == (line, cluster):
-            tally.twice[event.source.value] += 1
+    rows = sorted(((place_of(event), cluster, event) for cluster, event in told), key=lambda row: row[0])
+    for _, together in groupby(rows, key=lambda row: row[0]):
+        each = [*together]
+        if len(each) == 1:
+            yield each[0][1:]
             continue
-        before = line, cluster
-        yield cluster, event
+        lines = sorted(
+            ((line_of(event), cluster, event) for _, cluster, event in each), key=lambda row: row[:2]
+        )
+        for _, same in groupby(lines, key=lambda row: row[:2]):
+            (_, cluster, event), *again = same
+            if again:
+                tally.twice[event.source.value] += len(again)
+            yield cluster, event
