@@ -274,7 +274,7 @@ def test_walks_go_on_without_what_has_ended_the_target(monkeypatch):
         if len(got) < 9:
             raise Died("it is gone")
 
-    async def account(walks, words, host, tally):
+    async def account(walks, words, host, tally, stopped):
         found = blamed.pop(0) if len(blamed) > 1 else None
         tally.died.append(Death(words, (), "" if found is None else "1-2"))
         return found

@@ -10,7 +10,7 @@ it is taken first until it is answered.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from heapq import heappop, heappush
 from typing import Any, TypeVar, cast
@@ -154,29 +154,61 @@ def between(before: str, behind: str) -> str:
     return format((low + high) // 2, f"0{places}b").rstrip("0")
 
 
-def _exchanged(value: Any, text: Callable[[str], str], number: Callable[[str], str]) -> Any:
-    kind = type(value)
+_LEAF, _TEXT, _STRUCT, _MAP, _TUPLE, _SET = range(6)
+
+_SORTS: dict[type, int] = {}
+"""Of each type that was met, how names are found in its values; in a leaf there are none."""
+
+
+def _sort_of(kind: type) -> int:
     if kind is str:
+        return _TEXT
+    if issubclass(kind, Frozen):
+        return _STRUCT
+    if issubclass(kind, FrozenMap):
+        return _MAP
+    if kind is tuple:
+        return _TUPLE
+    return _SET if kind is frozenset else _LEAF
+
+
+def _exchanged(value: Any, text: Callable[[str], str], number: Callable[[str], str]) -> Any:
+    """The same value with other names, and itself where it has none."""
+    kind = type(value)
+    sort = _SORTS.get(kind)
+    if sort is None:
+        sort = _SORTS[kind] = _sort_of(kind)
+    if sort == _LEAF:
+        return value
+    if sort == _TEXT:
         return text(value)
-    if isinstance(value, Frozen):
-        parts = parts_of(value)
-        found = [_exchanged(part, text, number) for part in parts]
-        changed: Any = value if all(map(_same, parts, found)) else kind(*found)
+    if sort == _STRUCT:
+        parts = _exchanged_parts(parts_of(value), text, number)
+        changed: Any = value if parts is None else kind(*parts)
         for name in ADDRESSED.get(kind, ()):
             address = getattr(value, name)
             if address:
                 changed = replace(changed, **{name: number(address)})
         return changed
-    if isinstance(value, FrozenMap):
+    if sort == _MAP:
         return FrozenMap(
             (_exchanged(key, text, number), _exchanged(one, text, number)) for key, one in value.items()
         )
-    if kind is tuple:
-        return tuple(_exchanged(part, text, number) for part in value)
-    if kind is frozenset:
-        return frozenset(_exchanged(part, text, number) for part in value)
-    return value
+    parts = _exchanged_parts(tuple(value), text, number)
+    return value if parts is None else kind(parts)
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other
+def _exchanged_parts(
+    parts: Sequence[Any], text: Callable[[str], str], number: Callable[[str], str]
+) -> list[Any] | None:
+    """The parts with other names, None where none of them has one."""
+    found: list[Any] | None = None
+    for at, part in enumerate(parts):
+        if _SORTS.get(type(part)) == _LEAF:
+            continue
+        other = _exchanged(part, text, number)
+        if other is not part:
+            if found is None:
+                found = [*parts]
+            found[at] = other
+    return found
