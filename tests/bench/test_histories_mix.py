@@ -7,10 +7,8 @@ import json
 import pytest
 from bench.histories_mix import RECORDINGS, TRUTH, main, mix_of
 
-from rota.mutants.core import core_bugs
-from rota.population import histories
+from harness.small_groups import all_small
 from rota.population.files import Wanted, write
-from rota.population.shapes import shape_of
 
 GROUPS, SEED = 3, 5
 
@@ -19,12 +17,7 @@ GROUPS, SEED = 3, 5
 def made(tmp_path_factory):
     """Three groups of few members; the servers of some remember a bug that shows."""
     folder = tmp_path_factory.mktemp("made")
-    wanted = (number for number in range(100) if len(shape_of(f"5 {number}").lives) <= 4)
-    small = next(number for number in wanted if shape_of(f"5 {number}").seen < 60)
-    bugs = {"request-ends-initial-delay": core_bugs()["request-ends-initial-delay"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(histories, "_plantable", lambda: bugs)
-        patch.setattr(histories, "shape_of", lambda seed: shape_of(f"5 {small}"))
+    with all_small():
         written = write(Wanted(GROUPS, SEED, 0.5), folder)
     assert 0 < written.visible < GROUPS
     return folder, written

@@ -11,16 +11,15 @@ from click.testing import CliRunner
 
 from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, own_nights, scattered, told
+from harness.small_groups import all_small
 from rota.cli.main import main
 from rota.histories import pairs as counted
 from rota.histories import tasks
 from rota.histories.summary import as_json, text
 from rota.linearise import learned
 from rota.linearise import pairs as asked
-from rota.mutants.core import CoreBug, core_bugs, planted
-from rota.population import histories
+from rota.mutants.core import CoreBug, planted
 from rota.population.files import RECORDINGS
-from rota.population.shapes import shape_of
 from rota.population.truth import TRUTH
 
 GROUPS, COPIES = 3, 2
@@ -35,12 +34,7 @@ def rota(*arguments):
 def made(tmp_path_factory):
     """Three groups of few members and a copy of each; the servers of some have a bug that shows."""
     folder = tmp_path_factory.mktemp("made")
-    wanted = (number for number in range(100) if len(shape_of(f"5 {number}").lives) <= 4)
-    small = next(number for number in wanted if shape_of(f"5 {number}").seen < 60)
-    bugs = {"request-ends-initial-delay": core_bugs()["request-ends-initial-delay"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(histories, "_plantable", lambda: bugs)
-        patch.setattr(histories, "shape_of", lambda seed: shape_of(f"5 {small}"))
+    with all_small():
         how = "--histories", GROUPS, "--seed", 5, "--bugs", 0.5, "--copies", COPIES
         rota("simulate", *how, "--out", folder)
     return folder

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from harness.nights_apart import as_tables, verdicts
+from harness.small_groups import small
 from rota.history import Kind
 from rota.mutants.core import core_bugs
 from rota.population import histories
@@ -29,13 +30,6 @@ def judged(events, terms=TERMS):
     for event in events:
         validation.take(event)
     return validation.end()
-
-
-@cache
-def small():
-    """The number of a small group's history that is soon played."""
-    wanted = (number for number in range(100) if len(shape_of(f"5 {number}").lives) <= 4)
-    return next(number for number in wanted if shape_of(f"5 {number}").seen < 60)
 
 
 @cache

@@ -28,7 +28,7 @@ from rota.report.live_line import LiveLine
 from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account, Unaccounted
-from rota.validate.collecting import look_seldom
+from rota.validate.collecting import seldom_collected
 from rota.validate.settings import JUDGED_BY, MAX_REAUTH
 from rota.validate.terms import Terms, looks_every
 from rota.validate.validation import Clusters
@@ -115,10 +115,10 @@ class Run:
 
     def judged(self, terms: Terms, options: ReadOptions) -> Judged:
         """Read all and judge it. Errors: ReadingError."""
-        look_seldom()
         clusters = Clusters(terms)
-        self._read(clusters, options)
-        account = clusters.end()
+        with seldom_collected():
+            self._read(clusters, options)
+            account = clusters.end()
         for source, events in self.tally.twice.items():
             account.leave(TWICE, source, events)
         return Judged(account, clusters.compared, clusters.skews)

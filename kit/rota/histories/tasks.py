@@ -12,7 +12,7 @@ from rota.histories.plan import Plan
 from rota.histories.reading import read
 from rota.histories.routing import Part, route
 from rota.histories.shards import Shard
-from rota.validate.collecting import look_seldom
+from rota.validate.collecting import seldom_collected
 
 DIGEST, READ, ROUTE, JUDGE = "digest", "read", "route", "judge"
 
@@ -26,8 +26,8 @@ class Runner(Protocol):
 
 def done(kind: str, plan: Plan, piece: Any) -> Any:
     """One piece. Returns what JSON has; of what leaves files nothing. Errors: ReadingError."""
-    look_seldom()
-    return _KINDS[kind](plan, piece)
+    with seldom_collected():
+        return _KINDS[kind](plan, piece)
 
 
 def here(kind: str, plan: Plan, pieces: Sequence[Any]) -> list[Any]:

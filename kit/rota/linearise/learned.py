@@ -134,7 +134,7 @@ class Learned:
         return found
 
     def _commit(self, core: Core, call: Call) -> tuple[Commit, ...] | None:
-        pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), call)
+        _note(core, call)
         probe = replace(_probe(core), pending=frozenset({WHOEVER_ASKS}))
         found = tuple(self._asker.take(probe, WHOEVER_ASKS, call, _NOW, 0.0))
         known = self._asker.known(core.group, call)
@@ -169,7 +169,7 @@ class Learned:
     def _keep(
         self, core: Core, key: Shared, asked: Hashable, found: Iterable[Taken]
     ) -> tuple[Outcome, ...] | None:
-        pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), key.value)
+        _note(core, key.value)
         taken = tuple(found)
         known = self._asker.known(core.group, asked)
         alone = bool(known) and not any(step.offsets for step, _ in known)
@@ -232,6 +232,11 @@ def counting(run: Hashable) -> Iterator[set[int]]:
         _OF.clear()
     with pairs.counted(run) as found:
         yield found
+
+
+def _note(core: Core, asked: Hashable) -> None:
+    """Something is asked in a state for the first time."""
+    pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), asked)
 
 
 def _only_stores(step: Step) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import gc
+from contextlib import AbstractContextManager
+
+from rota.explore.collecting import rarely_collected
 
 SELDOM = 50_000
-"""Objects that come, more than go, between two looks for cycles."""
+"""Objects that come before cycles are looked for: memory has a bound here."""
 
 
-def look_seldom() -> None:
-    """From now on. Rows, states and what is learned have no cycles, and to look through them after each 700
-    new objects, as Python does, takes 34 microseconds an event, a tenth of all; so seldom it takes 3."""
-    gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
+def seldom_collected() -> AbstractContextManager[None]:
+    """Within, cycles are looked for seldom. Rows, states and what is learned have none, and to look for them
+    after each 700 new objects, as Python does, takes 34 microseconds an event, a tenth of all; so seldom it
+    takes 3."""
+    return rarely_collected(SELDOM)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 from rota.explore.cache.store import NotKept, Store
+from rota.explore.collecting import rarely_collected
 from rota.explore.result import DEADLOCK, Limits, Result, Violation
 from rota.explore.tables.kept import KeptError
 from rota.explore.tables.rejudge import entries_again
@@ -15,9 +14,6 @@ from rota.explore.tables.system import Tables, matching
 from rota.kernel import Kind, System
 
 Search = Callable[[Tables], Result]
-
-RARELY = 1_000_000
-"""Objects made before the interpreter looks for cycles among them."""
 
 
 def searched(system: System, limits: Limits, tables: Tables | None, search: Search) -> Result:
@@ -35,21 +31,6 @@ def searched(system: System, limits: Limits, tables: Tables | None, search: Sear
             fresh = Tables(system)
             return _with_cache(_told(search, fresh), fresh, 0, str(why))
         return _kept(system, store, search)
-
-
-@contextmanager
-def rarely_collected() -> Iterator[None]:
-    """Look for garbage in cycles a thousand times less often.
-
-    Values and what is learned of them are tuples of tuples in tables that stay: there are no cycles in them,
-    and to look for some took 6 % of a search that learns much.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(RARELY, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _kept(system: System, store: Store, search: Search) -> Result:
