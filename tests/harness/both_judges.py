@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rota.linearise import Judge
+from rota.linearise import Judge, Verdict
 
 
 @contextmanager
@@ -19,15 +19,20 @@ def plain():
 
 
 def said(history, limits, looks=False):
-    """All that a judge says of a history, and the states that it ends with."""
+    """All that a judge says of a history, and the states that it ends with.
+
+    What was before the last event, and what the spec gave, is told where nothing explains what was seen.
+    """
     about = {"looks": looks, "restarts": history.restarts}
     judge = Judge(history.profile, history.config, history.lateness, limits, **about)
     for event in history.events:
         judge.see(event)
     judgement = judge.end()
     run = judge.run
-    states = [*run.states], [*run.before_last], run.most, run.narrowed
-    return judgement, judgement.moments, judgement.reached, judge.late, states, run.gave
+    states = [*run.states], run.most, run.narrowed
+    failing = judgement.at if judgement.verdict is Verdict.VIOLATED else None
+    before = failing and ([*run.before_last], run.gave.get(getattr(failing, "number", None)))
+    return judgement, judgement.moments, judgement.reached, judge.late, states, before
 
 
 def said_by_both(history, limits, looks=False):

@@ -19,6 +19,7 @@ from rota.mutants.core import CoreBug, planted
 LIMITS = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
 
 RUN, STEPS = "rota.linearise.run:Run.", "rota.linearise.steps:Steps."
+CLOSING = "rota.linearise.closing:Closing."
 MANY_STATES = 'f"more than {self._limits.states:,} states at once"'
 MANY_REQUESTS = 'f"more than {self._limits.requests} requests at once in unknown order"'
 ANSWERS, STATES = "rota.linearise.answers:", "rota.linearise.states:"
@@ -30,7 +31,7 @@ PLANTED = (
         "in sorted(state.pending)[: self._width]:",
         "in sorted(state.pending)[:1]:",
     ),
-    ("a timer has no upper bound", RUN + "_possible", "span.latest >= must for", "True for"),
+    ("a timer has no upper bound", CLOSING + "_possible", "span.latest >= must for", "True for"),
     (
         "a timer has no lower bound",
         RUN + "_enabled",
@@ -48,8 +49,29 @@ PLANTED = (
     ("ids are not bound", RUN + "_answered", "renamed(rest, names) if names else rest", "rest"),
     ("an id is handed out twice", STEPS + "take", "if call.fresh_id in state.ids:", "if False:"),
     ("silence says nothing", RUN + "quiet", "if all(", "if True or all("),
-    ("a request may wait", RUN + "_possible", "and not any(self._begun", "and not all(False and self._begun"),
-    ("the log may take its time", RUN + "_possible", "and not (state.line and", "and not (False and"),
+    (
+        "a request may wait",
+        CLOSING + "_possible",
+        "and not any(self._begun",
+        "and not all(False and self._begun",
+    ),
+    ("the log may take its time", CLOSING + "_possible", "and not (state.line and", "and not (False and"),
+    (
+        "what comes later has not been until then",
+        CLOSING + "_close",
+        "began = [min(now, self._goes_on_from(state)) for",
+        "began = [now for",
+    ),
+    ("requests come late", CLOSING + "_goes_on_from", "*asked, ", ""),
+    ("timers come late", CLOSING + "_goes_on_from", "*due, ", ""),
+    ("what is seen is not sought", CLOSING + "_suffices", "sought.number not in state.owed", "False"),
+    (
+        "whoever is gone was never heard",
+        CLOSING + "_suffices",
+        "and self._open(state, now) == state.pending",
+        "",
+    ),
+    ("what must have happened may wait", CLOSING + "_suffices", "self._possible(state, now) and", ""),
     ("the log forgets", STATES + "after", "*state.line, *", "*state.line[:0], *"),
     ("nobody is left to answer", STATES + "after", "not in lost", "not in ()"),
     ("what breaks is lost", RUN + "_break", "owed=state.owed", "pending=frozenset(), owed=state.owed"),
@@ -86,11 +108,12 @@ def by_hand() -> Iterator[tuple[History, Limits, Verdict]]:
     told = Told()
     for connection in range(7):
         told.joins(connection)
-    yield told.quiet(0.01).history(), LIMITS, Verdict.UNDECIDED
+    yield told.quiet(0.01).history(), LIMITS, Verdict.CONSISTENT
+    yield told.quiet(0.5).history(), LIMITS, Verdict.UNDECIDED
     told = Told()
     for connection in range(5):
         told.joins(connection, version=3)
-    yield told.quiet(0.01).history(), Limits(states=50), Verdict.UNDECIDED
+    yield told.quiet(0.5).history(), Limits(states=50), Verdict.UNDECIDED
     told = Told()
     told.joins(0, version=3)
     told.after(0.1).breaks(0)
@@ -108,6 +131,18 @@ def by_hand() -> Iterator[tuple[History, Limits, Verdict]]:
     told.joins(0, version=3)
     told.breaks(0)
     told.hears(told.after(0.01).describes(), described("PreparingRebalance", "m")).quiet(3.0)
+    yield told.history(), LIMITS, Verdict.CONSISTENT
+    told = Told()
+    told.joins(0, version=3)
+    told.breaks(0)
+    told.quiet(0.2).hears(told.describes(), described("PreparingRebalance", "m"))
+    yield told.history(), LIMITS, Verdict.CONSISTENT
+    told = Told().alone()
+    synced = told.now
+    number = told.after(0.5).joins(1, version=3)
+    told.now = synced
+    told.quiet(2.02).after(0.01).hears(number, joined("n", 2, ("n",), metadata="of "))
+    told.hears(told.after(1.972).describes(), described("Empty"))
     yield told.history(), LIMITS, Verdict.CONSISTENT
 
 

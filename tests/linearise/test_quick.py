@@ -18,12 +18,13 @@ from harness.spec_histories import Maker
 from harness.told import Told, described, joined, left
 from rota.linearise import Answered, History, Judge, Limits, Quiet, Verdict
 from rota.linearise.ids import renamed
-from rota.linearise.learned import learned_of
+from rota.linearise.learned import Learned, learned_of
 from rota.linearise.names import Names, between, made_by_a_broker
 from rota.linearise.run import Run
+from rota.linearise.states import State
 from rota.linearise.steps import Steps
 from rota.mutants.core import CoreBug, planted
-from rota.spec import KAFKA_4, ROTA
+from rota.spec import KAFKA_4, ROTA, ErrorCode, HeartbeatRequest, SyncGroupReply, SyncGroupRequest
 
 EXACT = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
 FORGIVING = Limits(narrow=True, forgives=2.0)
@@ -85,6 +86,14 @@ def by_hand() -> Iterator[History]:
     told.quiet(0.05).after(0.07).breaks(1)
     told.after(0.05).beaten(told.beats(0, "m"))
     yield told.after(0.05).beaten(told.beats(0, "m"), "UNKNOWN_MEMBER_ID").history()
+    told = Told(KAFKA_4).alone(session=9_000)
+    number = told.joins(0, "m", session=1_000)
+    yield told.hears(number, joined("m", 2, ("m",)), after=1.5).history()
+    told = Told().alone()
+    for version in (3, 5):
+        number = told.sends(0, SyncGroupRequest("g", 1, "m", (), "consumer", "range"), version)
+        told.hears(number, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"all"))
+    yield told.history()
     told = Told().alone()
     told.breaks(0)
     for seconds in (0.1, 0.1, 2.5):
@@ -152,6 +161,7 @@ def test_it_is_quick_where_it_can_be(monkeypatch):
 
 LEARNED, PACKING = "rota.linearise.learned:", "rota.linearise.packing:"
 QUICK, OWED = "rota.linearise.quick:QuickRun.", "rota.linearise.owed_answers:OwedRun."
+CLOSING, STRAIGHT = "rota.linearise.quick_closing:QuickClosing.", "rota.linearise.straight:StraightRun."
 NAMES = "rota.linearise.names:"
 COMMITS, SHAPES = "rota.linearise.commits:CommitRun.", "rota.linearise.shapes:"
 
@@ -175,6 +185,25 @@ def test_states_of_two_tables_are_not_mixed(monkeypatch):
     bug = CoreBug("", "mixed", "mixed", QUICK + "_begin_anew_if_need_be", old, new)
     with nothing_learned(), planted(bug):
         assert next(differing(), None)
+
+
+def test_what_may_come_of_it_in_several_ways_goes_not_straight(monkeypatch):
+    """Both ways are there afterwards, though the answer is that of both."""
+    take = Learned.take
+
+    def twice(self, core, request):
+        (one,) = found = take(self, core, request)
+        other = replace(one, core=self.core(State(core.group, looked=True), core.timers))
+        return (*found, other) if isinstance(request.value.request, HeartbeatRequest) else found
+
+    told = Told(KAFKA_4).alone()
+    told.beaten(told.after(0.5).beats(0, "m"))
+    judge = Judge(KAFKA_4, told.history().config, 0.05, FORGIVING)
+    monkeypatch.setattr(Learned, "take", twice)
+    for event in told.events:
+        judge.see(event)
+    judge.see(Quiet(told.now))
+    assert len(judge.run.states) == 2
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -238,16 +267,37 @@ PLANTED = (
         "isinstance(call.request, NOT_LEARNED)",
         "False",
     ),
-    ("an answer is anybody's", QUICK + "_add", "how[3], self.eager", "0, self.eager"),
-    ("an answer comes at any time", QUICK + "_add", "moment.latest, how[3], self", "0.0, how[3], self"),
     ("who has gone is answered", OWED + "_owed", "if asked not in lost:", "if True:"),
     ("what comes is not looked at", OWED + "_will_come", "number not in self._coming or", "True or"),
     ("orders of a connection", QUICK + "_steps_from", "self._earlier[number] not in begun and", ""),
     ("a timer is early", QUICK + "_timers", "earliest - patience.early", "0.0"),
-    ("what must have happened need not", QUICK + "_close", "armed.last,", ""),
+    ("what must have happened need not", CLOSING + "_is_possible", "state[3].last, ", ""),
+    ("what comes later has not been until then", CLOSING + "_close", "self._begins_from(one)", "now"),
+    ("requests come late", CLOSING + "_begins_from", "min(asked, ", "min("),
+    (
+        "whoever is gone was never heard",
+        CLOSING + "_is_enough",
+        "and self._still_open(state, now) is state[4]",
+        "",
+    ),
+    ("a timer is not looked for", STRAIGHT + "_goes_straight", "or armed.first - patience.early <= now", ""),
+    (
+        "a session may be over before the answer",
+        STRAIGHT + "_answered_straight",
+        "armed.last < now - patience.slack",
+        "False",
+    ),
+    (
+        "quiet has timers, too",
+        STRAIGHT + "_nothing_happens",
+        "or armed.first - self._patience.early <= now",
+        "",
+    ),
+    ("a beat is anybody's", QUICK + "_beat", "key = (call.request, ", "key = ("),
+    ("an answer is of any version", QUICK + "_heard", "get((reply, version))", "get((reply, 3))"),
     (
         "what waited is known for good",
-        QUICK + "_begin_close",
+        CLOSING + "_begin_close",
         WAITED,
         "self._waited = vars(self).get('_waited', {})",
     ),

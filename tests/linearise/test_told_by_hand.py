@@ -161,13 +161,14 @@ def test_too_many_requests_and_too_many_states_are_undecided():
     told = Told()
     for connection in range(7):
         told.joins(connection)
-    judgement = verdict_of(told.quiet(0.01))
+    assert verdict_of(told.quiet(0.01)).verdict is Verdict.CONSISTENT  # all of it may be to come
+    judgement = verdict_of(told.quiet(0.5))
     assert judgement.verdict is Verdict.UNDECIDED
     assert "more than 6 requests" in judgement.why
     told = Told()
     for connection in range(5):
         told.joins(connection, version=3)
-    told.quiet(0.01)
+    told.quiet(0.5)
     assert verdict_of(told).verdict is Verdict.CONSISTENT
     judgement = verdict_of(told, Limits(states=50))
     assert judgement.verdict is Verdict.UNDECIDED

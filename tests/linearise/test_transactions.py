@@ -52,7 +52,11 @@ def ends(told, committed=True, producer=1, until=0.01):
 
 def over(told):
     """The producer could begin another one: the end that was asked for last is done."""
-    told.events.append(Over(told.now, told._requests - 1))
+    asked = (
+        one for one in told.events if isinstance(one, Sent) and isinstance(one.call.request, EndTransaction)
+    )
+    *_, last = asked
+    told.events.append(Over(told.now, last.number))
     return told
 
 
@@ -144,8 +148,14 @@ def test_what_is_pending(name):
 
 
 PLANTED = (
-    ("an end has no last moment", "rota.linearise.run:Run._begun", "return sent.until", "return 9e9"),
+    ("an end has no last moment", "rota.linearise.closing:Closing._begun", "return sent.until", "return 9e9"),
     ("what is over is not", "rota.linearise.run:Run._over", "number not in one.pending", "True"),
+    (
+        "what is over is not sought",
+        "rota.linearise.closing:Closing._suffices",
+        "sought.number in state.pending",
+        "False",
+    ),
     ("an end is always committed", "rota.linearise.steps:Steps._transaction_ends", "end.committed", "True"),
     ("one end is of all", "rota.linearise.steps:Steps._transaction_ends", "end.producer_id", "1"),
     (
@@ -186,6 +196,10 @@ def test_a_mistake_of_the_judge_that_learns_is_found():
     known = "number not in one[4].value"
     with planted(CoreBug("", "over", "", "rota.linearise.quick:QuickRun._over", known, "True")):
         assert verdict("until it is told to be over") is not FAILS
+    sought = "sought.number in state[4].value"
+    of_closing = "rota.linearise.quick_closing:QuickClosing._is_enough"
+    with planted(CoreBug("", "sought", "", of_closing, sought, "False")):
+        assert any(verdict(one) is not wanted for one, (_, wanted) in STORIES.items())
 
 
 def test_a_commit_of_somebody_else_goes_on_beside_it():

@@ -34,10 +34,10 @@ from rota.linearise.judgement import (
 from rota.linearise.looks import Looks
 from rota.linearise.parts import can_be_quick
 from rota.linearise.paths import Path, Patience, States
-from rota.linearise.quick import QuickRun
 from rota.linearise.reaching import all_orders
 from rota.linearise.run import Run
 from rota.linearise.states import State
+from rota.linearise.straight import StraightRun
 from rota.linearise.untried import Untried
 from rota.spec import BrokerConfig, Profile
 
@@ -95,7 +95,7 @@ class Judge:
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
         steps = None if consumer is None else ConsumerSteps(consumer)
-        kind = QuickRun if consumer is None and can_be_quick(profile, looking) else Run
+        kind = StraightRun if consumer is None and can_be_quick(profile, looking) else Run
         self.run: Run = kind(profile, config, self._strict, self._limits, restarts, looking, consumer=steps)
         self.found: Judgement | None = None
         self.late: list[OutOfTime] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 from rota.linearise.coming import NEVER_SEEN
 from rota.linearise.learned import Learned
 from rota.linearise.packing import Packing
@@ -20,10 +18,6 @@ class OwedRun(Run):
     _packing: Packing
     _expected: dict[int, Shared]
     _noted: dict[int, set[Shared]]
-
-    def _begin_answers(self) -> None:
-        """What becomes of answers rests on who is there to hear them, and on which are known to come."""
-        self._given: dict[Hashable, Shared | None] = {}
 
     def _owed(self, owed: Shared, one: Outcome, by: float, number: int) -> Shared:
         """The answers that are owed after a step, those that it gives with them."""

@@ -8,14 +8,13 @@ states stay taken apart (`rota.linearise.parts`); whoever looks at `QuickRun.sta
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, cast
 
 from rota.kernel import replace
 from rota.linearise import learned
 from rota.linearise.answers import agreements
-from rota.linearise.commits import CommitRun
-from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
+from rota.linearise.history import Answered, Broken, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.learned import learned_of
@@ -29,26 +28,27 @@ from rota.linearise.parts import (
     Line,
     Next,
     Outcome,
-    Owing,
     Packed,
-    QuickStates,
     Shared,
 )
 from rota.linearise.paths import Path, Patience, with_overdue
+from rota.linearise.quick_closing import QuickClosing
 from rota.linearise.run import Run
 from rota.linearise.states import State
 from rota.linearise.steps import Taken
-from rota.linearise.times import FOREVER, NEVER, Span
+from rota.linearise.times import FOREVER, Span
 from rota.linearise.words import timer_in_words
+from rota.spec import Call, HeartbeatRequest
+from rota.spec.messages import ReplyMessage
 
 FEW = 5_000
 """Parts of a history's states that are kept at most, beside ten for each state that there is."""
 
-LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_given", "_shapes")
+LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_shapes", "_beats", "_replies")
 """Tables of a run that are beside what `Run` has."""
 
 
-class QuickRun(CommitRun):
+class QuickRun(QuickClosing):
     """A `Run` of states that are taken apart. Parameters: as of `Run`."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -62,27 +62,9 @@ class QuickRun(CommitRun):
         self._packing = Packing(self._learned, Names(plain=self._others))
         self._inputs: dict[int, tuple[object, Shared]] = {}
         self._expected, self._noted, self._shapes = {}, {}, {}
+        self._beats: dict[Hashable, Shared] = {}
+        self._replies: dict[tuple[ReplyMessage, int], Shared] = {}
         self._begin_close()
-        self._begin_answers()
-
-    def _begin_close(self) -> None:
-        """What is known while no event comes."""
-        self._moments: dict[tuple[float, float], Span] = {}
-        self._waited: dict[tuple[Shared, Shared], tuple[dict[int, float], float]] = {}
-
-    @property
-    def _packed(self) -> dict[Packed, Path | None]:
-        """The states, taken apart."""
-        if not isinstance(self.states, QuickStates):
-            packed = self._packing.packed
-            self._hold({packed(one): path for one, path in self.states.items()})
-        return self.states.packed  # type: ignore[no-any-return,attr-defined]
-
-    def _hold(self, packed: dict[Packed, Path | None]) -> None:
-        self.states = self._as_states(packed)
-
-    def _as_states(self, packed: dict[Packed, Path | None]) -> Any:
-        return QuickStates(packed, self._packing.unpacked)
 
     def copied(self, patience: Patience, limits: Limits | None = None, oracle: Any = None) -> Run:
         """As `Run.copied`; a `Run` where states will have more than is kept here."""
@@ -97,7 +79,7 @@ class QuickRun(CommitRun):
             return plain
         assert isinstance(other, QuickRun)
         other._packing = self._packing.copied()
-        other._begin_answers()
+        other._beats, other._replies = {}, {}
         other.states = dict.fromkeys(map(self._packing.unpacked, packed))
         return other
 
@@ -109,11 +91,6 @@ class QuickRun(CommitRun):
     def size(self) -> int:
         """As `Run.size`, without what is learned."""
         return super().size() - sum(len(vars(self)[name]) for name in LEARNED)
-
-    def look_ahead(self, events: Sequence[Event]) -> None:
-        """As `Run.look_ahead`."""
-        super().look_ahead(events)
-        self._begin_answers()
 
     def _send(self, event: Sent) -> None:
         packed, number, shared = self._packed, event.number, self._packing.shared
@@ -127,7 +104,6 @@ class QuickRun(CommitRun):
     def _break(self, event: Broken) -> None:
         packed, self.states = self._packed, {}
         super()._break(event)
-        self._begin_answers()
         shared, lost = self._packing.shared, self._steps.lost
         self._hold({
             (*one[:5], shared(tuple(each for each in one[5].value if each[0] not in lost)), *one[6:]): path
@@ -143,11 +119,9 @@ class QuickRun(CommitRun):
 
     def _answered(self, event: Answered) -> Any:
         number, found = event.number, dict[Packed, Path | None]()
-        names, said = self._packing.names, self.said(number, event.reply)
-        names.member(getattr(said, "member_id", ""))
-        seen, version = self._learned.shared(names.into(said)), self.sent[number].call.version
+        names, seen = self._packing.names, self._heard(event.reply, number)
+        version = self.sent[number].call.version
         self._seen[number] = event.at
-        self._begin_answers()
         for state, path in self._packed.items():
             core, owed = state[0], state[5]
             message = next((message for one, message, _ in owed.value if one == number), None)
@@ -189,57 +163,15 @@ class QuickRun(CommitRun):
     def _at_once(self) -> int:
         return max((len(state[4].value) for state in self._packed), default=0)
 
-    def _close(self, now: float) -> None:
-        """As `Run._close`."""
-        self._packing.names.next_event()
-        self._begin_anew_if_need_be()
-        found: dict[Packed, Path | None] = self._reachable(now).packed
-        self.most = max(self.most, len(found))
-        slack, left = self._patience.slack, dict[Packed, Path | None]()
-        past = now - slack - self._limits.grain
-        for state, last in found.items():
-            core, offsets, line, armed, pending, owed, _, veiled = state
-            begun, must = self._begun_in(pending, owed)
-            if now - slack <= min(must, armed.last, line.value[1][1] if line.value[1] else FOREVER):
-                gone = {number for number, at in begun.items() if at + slack < now}
-                if gone:
-                    pending = self._packing.shared(tuple(one for one in pending.value if one not in gone))
-                veiled = veiled if veiled >= past else NEVER
-                left.setdefault((core, offsets, line, armed, pending, owed, now, veiled), last)
-        self._hold(left)
-        self._closed = now
-
     def _begin_anew_if_need_be(self) -> None:
         """Forget what is learned where that is too much; or a history's names that were given too early."""
         names = self._packing.names
-        own = len(self._packing) + len(self._given)
+        own = len(self._packing) + len(self._beats) + len(self._replies)
         many = own > FEW + 10 * len(self.states) or len(self._learned) > learned.MOST
         if many or (names.others and not names.plain):
             self._others = self._others or names.others
             self.states = dict(self.states.items())
             self._begin()
-
-    def _begun_in(self, pending: Shared, owed: Shared) -> tuple[dict[int, float], float]:
-        """When each request that is pending could be taken at the latest, as `Run._begun`, and the least of
-        those that must be taken."""
-        found = self._waited.get((pending, owed))
-        if found is None:
-            begun = {number: self._begun_by(number, owed.value) for number in pending.value}
-            least = min((at for one, at in begun.items() if one not in self._steps.lost), default=FOREVER)
-            found = self._waited[pending, owed] = begun, least
-        return found
-
-    def _begun_by(self, number: int, owed: Sequence[Owing]) -> float:
-        sent, earlier = self.sent[number], self._earlier[number]
-        if sent.until is not None:
-            return sent.until
-        if sent.connection in self._broken:
-            return self._broken[sent.connection]
-        if earlier is None:
-            return sent.at
-        if earlier in self._seen:
-            return max(sent.at, self._seen[earlier])
-        return next((max(sent.at, by) for one, _, by in owed if one == earlier), FOREVER)
 
     def _followed(self, now: float) -> Any:
         """As `Run._followed`."""
@@ -248,6 +180,8 @@ class QuickRun(CommitRun):
         limits, most = self._limits, self._limits.states
         while todo:
             state = todo.popleft()
+            if self._is_enough(state, now):
+                continue
             if self._width is None and len(state[4].value) > limits.requests:
                 raise UndecidedError(f"more than {limits.requests} requests at once in unknown order")
             for step in self._steps_from(state, now):
@@ -299,21 +233,46 @@ class QuickRun(CommitRun):
 
     def _take(self, state: Packed, number: int, moment: Span, how: How, found: list[Next]) -> None:
         """A request has its turn."""
-        call = self._call(number)
-        known = self._inputs.get(number)
-        if known is None or known[0] is not call:
-            known = self._inputs[number] = (call, self._learned.request(self._packing.names.call(call)))
-        outcomes = self._learned.take(state[0], known[1])
+        outcomes = self._learned.take(state[0], self._input(number))
         if outcomes is None and self._commits(state, number, moment, how, found):
             return
         if outcomes is None:
             whole = self._packing.unpacked(state)
-            taken = self._steps.take(whole, number, call, moment, self._patience.slack)
+            taken = self._steps.take(whole, number, self._call(number), moment, self._patience.slack)
             self._asked(state, whole, taken, how, found)
             return
         left = self._packing.without(state[4], number)
         for one in outcomes:
             self._add(state, one, (state[2], left, moment), how, found)
+
+    def _input(self, number: int) -> Shared:
+        """A request as something that is asked in a state."""
+        call = self.sent[number].call
+        if isinstance(call.request, HeartbeatRequest):
+            return self._beat(call)
+        call = self._call(number)
+        known = self._inputs.get(number)
+        if known is None or known[0] is not call:
+            known = self._inputs[number] = (call, self._learned.request(self._packing.names.call(call)))
+        return known[1]
+
+    def _beat(self, call: Call) -> Shared:
+        """The same of one that waits for nothing: it is asked again and again."""
+        key = (call.request, call.version, call.hosting, call.leader)
+        known = self._beats.get(key)
+        if known is None:
+            known = self._beats[key] = self._learned.request(self._packing.names.call(call))
+        return known
+
+    def _heard(self, reply: ReplyMessage, number: int) -> Shared:
+        """An answer that came, as one that is owed."""
+        version = self.sent[number].call.version
+        known = self._replies.get((reply, version))
+        if known is None:
+            names, said = self._packing.names, self._steps.comparable(reply, version)
+            names.member(getattr(said, "member_id", ""))
+            known = self._replies[reply, version] = self._learned.shared(names.into(said))
+        return known
 
     def _fire(self, state: Packed, moment: Span, how: How, found: list[Next]) -> None:
         """A timer is due."""
@@ -361,11 +320,8 @@ class QuickRun(CommitRun):
         _, offsets, _, armed, _, owed, _, veiled = state
         line, pending, moment = given
         if one.replies:
-            key = (owed, one, moment.latest, how[3], self.eager, self.whole)
-            if key not in self._given:
-                now_owed = self._owed(owed, one, moment.latest, how[3])
-                self._given[key] = self._allowed(state, now_owed, one.rules, one.core)
-            left = self._given[key]
+            now_owed = self._owed(owed, one, moment.latest, how[3])
+            left = self._allowed(state, now_owed, one.rules, one.core)
             if left is None:
                 return
             owed = left

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements
+from rota.linearise.closing import Closing
 from rota.linearise.coming import with_what_will_come
 from rota.linearise.consumer.steps import ConsumerSteps
 from rota.linearise.history import Answered, Broken, Event, HistoryError, Over, Quiet, Restarted, Sent, refuse
@@ -21,7 +22,6 @@ from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
 from rota.linearise.looks import Looks
 from rota.linearise.paths import LOOK, LOOK_IN_WORDS, Enabled, Path, Patience, States, with_overdue
-from rota.linearise.reaching import Reaching
 from rota.linearise.states import State, unended, with_ids_in_use, with_names
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import FOREVER, NEVER, Span, rounded
@@ -31,10 +31,10 @@ from rota.spec import BrokerConfig, Call, Profile
 from rota.spec.messages import ReplyMessage
 
 
-class Run(Reaching):
+class Run(Closing):
     """The states along a history. Parameters: as of a history and of `Steps`; patience; limits.
 
-    Attributes, beside those of `Reaching`: states, with a path to each; most, how many there were at once;
+    Attributes, beside those of `Closing`: states, with a path to each; most, how many there were at once;
     eager, whether states are left out from which an answer will be given that is not the one known to come,
     so that no state may be left before that; whole, whether all answers are known that will ever come;
     before_last, the states before the last event; gave, number of a request → answers that the spec has
@@ -71,6 +71,7 @@ class Run(Reaching):
         self._broken: dict[int, float] = {}
         self._ids: dict[int, str] = {}
         self._closed = NEVER
+        self._sought: Answered | Quiet | Over | None = None
 
     def resume(self, states: Iterable[State], parked: Iterable[Sent]) -> None:
         """Begin with these states instead. parked: requests that were taken before, and are unanswered."""
@@ -147,7 +148,7 @@ class Run(Reaching):
         if isinstance(event, Restarted):
             self._restart(event)
             return bool(self.states)
-        self._close(event.at)
+        self._close(event.at, event)
         self.before_last = self.states
         if isinstance(event, Answered) and self._limits.prompt:
             self.states = self.quiet(Quiet(event.at))
@@ -195,6 +196,7 @@ class Run(Reaching):
     def _restart(self, event: Restarted) -> None:
         """All that may have happened until it was gone; what the log has then is what there is."""
         self._close(event.since)
+        self._sought = None
         self.before_last, found = self.states, self._reachable(event.down)
         self.states = {} if event.sure else dict(self.before_last)
         self._steps = self._steps.restarted(event, self.sent)
@@ -255,20 +257,6 @@ class Run(Reaching):
         earlier = self._earlier[number]
         return earlier is None or earlier in self._seen
 
-    def _close(self, now: float) -> None:
-        """All that may have happened until now."""
-        found = self._reachable(now)
-        self.most = max(self.most, len(found))
-        self.states = {}
-        past = now - self._patience.slack - self._limits.grain
-        for state, last in found.items():
-            if self._possible(state, now):
-                left = replace(self._steps.since(state, past), low=now, pending=self._open(state, now))
-                self.states.setdefault(left, last)
-        self._closed = now
-        passed = [state.passed_over(now - self._patience.slack) for state in self.states]
-        self.passed_over |= frozenset[tuple[str, str]].intersection(*passed) if passed else frozenset()
-
     def _at_once(self) -> int:
         return max((len(state.pending) for state in self.states), default=0)
 
@@ -278,6 +266,8 @@ class Run(Reaching):
         todo = deque(found)
         while todo:
             state = todo.popleft()
+            if self._suffices(state, now):
+                continue
             if self._width is None and len(state.pending) > self._limits.requests:
                 raise UndecidedError(f"more than {self._limits.requests} requests at once in unknown order")
             for after, path in self._next(state, found[state], now):
@@ -287,35 +277,6 @@ class Run(Reaching):
             if len(found) > self._limits.states:
                 raise UndecidedError(f"more than {self._limits.states:,} states at once")
         return found
-
-    def _open(self, state: State, now: float) -> frozenset[int]:
-        """The requests that may yet be taken: of a connection that has ended long ago none is."""
-        gone = {n for n in state.pending if self._begun(state, n) + self._patience.slack < now}
-        return state.pending - gone
-
-    def _possible(self, state: State, at: float) -> bool:
-        """Whether nothing is left that must have happened before some moment."""
-        must = at - self._patience.slack
-        return (
-            all(span.latest >= must for span in state.due)
-            and not (state.line and state.line[0].since.latest < must)
-            and not any(self._begun(state, n) < must and n not in self._steps.lost for n in state.pending)
-        )
-
-    def _begun(self, state: State, number: int) -> float:
-        """When a request could be taken at the latest: what was before it on its connection is done."""
-        sent = self.sent[number]
-        if sent.until is not None:
-            return sent.until
-        if sent.connection in self._broken:
-            return self._broken[sent.connection]
-        earlier = self._earlier[number]
-        if earlier is None:
-            return sent.at
-        if earlier in self._seen:
-            return max(sent.at, self._seen[earlier])
-        owed = state.owed.get(earlier)
-        return FOREVER if owed is None else max(sent.at, owed.by)
 
     def _next(self, state: State, path: Path | None, now: float) -> Iterator[tuple[State, Path]]:
         """What may happen next, each with its path."""
