@@ -283,9 +283,9 @@ PLANTED = (
     ("a timer is not looked for", STRAIGHT + "_goes_straight", "or armed.first - patience.early <= now", ""),
     (
         "a session may be over before the answer",
-        STRAIGHT + "_answered_straight",
-        "armed.last < now - patience.slack",
-        "False",
+        STRAIGHT + "_is_heard",
+        "armed.last < now - patience.slack or",
+        "",
     ),
     (
         "quiet has timers, too",
@@ -294,7 +294,7 @@ PLANTED = (
         "",
     ),
     ("a beat is anybody's", QUICK + "_beat", "key = (call.request, ", "key = ("),
-    ("an answer is of any version", QUICK + "_heard", "get((reply, version))", "get((reply, 3))"),
+    ("an answer is of any version", OWED + "_heard", "get((reply, version))", "get((reply, 3))"),
     (
         "what waited is known for good",
         CLOSING + "_begin_close",

@@ -18,6 +18,11 @@ _SOURCES: Mapping[str, Source] = {one.value: one for one in Source}
 _KINDS: Mapping[str, Kind] = {one.value: one for one in Kind}
 """By the words of lines: to look among all kinds takes longer than to read a line."""
 
+_DECODED = json.JSONDecoder().raw_decode
+
+_MOMENTS, _NUMBERS = frozenset({int, float, type(None)}), frozenset({int, type(None)})
+_NOTHING: Mapping[str, Any] = {}
+
 T = TypeVar("T")
 
 _TEXTS = ("group", "member", "instance", "client", "host", "state", "reason")
@@ -47,39 +52,58 @@ def line_of(event: Event) -> str:
 def event_of(line: str | bytes) -> Event:
     """The event of a line. Errors: LineError; a schema or a kind of another age is told as such."""
     try:
-        values = json.loads(line)
+        values = _values_of(line)
     except (ValueError, RecursionError) as error:
         raise LineError(f"no JSON: {error}") from None
-    if not isinstance(values, dict):
+    if type(values) is not dict:
         raise LineError(f"a JSON {type(values).__name__} where an object is expected")
     return event_from(values)
 
 
+def _values_of(line: str | bytes) -> Any:
+    """What JSON says. `json.loads` looks for encodings and for blanks first, in which lines have neither.
+
+    Errors: ValueError, RecursionError.
+    """
+    text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
+    try:
+        values, end = _DECODED(text)
+    except ValueError:
+        return json.loads(line)
+    return values if end == len(text) else json.loads(line)
+
+
 def event_from(values: Mapping[str, Any]) -> Event:
     """The event of a line's keys and values. Errors: LineError, as of `event_of`."""
-    if values.get("schema") != SCHEMA:
-        raise LineError(f"schema {values.get('schema')!r}, and this reads schema {SCHEMA}")
-    texts = {name: _of_type(values, name, (str,)) for name in _TEXTS if name in values}
+    get = values.get
+    if get("schema") != SCHEMA:
+        raise LineError(f"schema {get('schema')!r}, and this reads schema {SCHEMA}")
+    texts: list[Any] = [get(name, "") for name in _TEXTS]
+    for name, value in zip(_TEXTS, texts, strict=True):
+        if type(value) is not str:
+            raise _odd(name, value)
+    at, origin, generation, data = get("at"), get("origin"), get("generation"), get("data", _NOTHING)
+    if type(at) not in _MOMENTS:
+        raise _odd("at", at)
+    source = _known("source", get("source"), _SOURCES)
+    if type(origin) is not str:
+        raise _odd("origin", origin)
+    kind = _known("kind", get("kind"), _KINDS)
+    if type(generation) not in _NUMBERS:
+        raise _odd("generation", generation)
+    if type(data) is not dict:
+        raise _odd("data", data)
+    group, member, instance, client, host, state, reason = texts
     return Event(
-        _of_type(values, "at", (int, float, type(None))),
-        _known(values, "source", _SOURCES),
-        _of_type(values, "origin", (str,)),
-        _known(values, "kind", _KINDS),
-        generation=_of_type(values, "generation", (int, type(None))),
-        data=_of_type(values, "data", (dict,), {}),
-        **texts,
+        at, source, origin, kind, group, member, instance, client, host, generation, state, reason, data or {}
     )
 
 
-def _known(values: Mapping[str, Any], name: str, kinds: Mapping[str, T]) -> T:
-    value = values.get(name)
-    if not isinstance(value, str) or value not in kinds:
+def _odd(name: str, value: object) -> LineError:
+    return LineError(f"{name} is {value!r}")
+
+
+def _known(name: str, value: Any, kinds: Mapping[str, T]) -> T:
+    if type(value) is not str or value not in kinds:
         raise LineError(f"{name} {value!r} is unknown here")
     return kinds[value]
-
-
-def _of_type(values: Mapping[str, Any], name: str, types: tuple[type, ...], default: Any = None) -> Any:
-    value = values.get(name, default)
-    if not isinstance(value, types) or isinstance(value, bool):
-        raise LineError(f"{name} is {value!r}")
-    return value

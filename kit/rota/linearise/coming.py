@@ -27,13 +27,13 @@ def with_what_will_come(
 ) -> State | None:
     """A state after a step; None where an answer that the step gives is known to be another.
 
-    coming: number of a request → the answer to it, comparable, where it is known; whole: whether the others
+    coming: number of a request → the answer to it, where it is known; whole: whether the others
     will have none; said: a request's answer as it is compared. A list of groups may yet change on its way
     (see `older_races`).
     """
 
     def _agree(number: int, message: ReplyMessage, seen: ReplyMessage) -> bool:
-        return any(True for _ in agreements(said(number, message), seen, state.ids))
+        return any(True for _ in agreements(said(number, message), said(number, seen), state.ids))
 
     given = [number for number in state.owed if number not in before.owed]
     for number in given:

@@ -18,10 +18,23 @@ from typing import Any, TypeVar, cast
 from rota.kernel import FrozenMap, replace
 from rota.kernel.structs import Frozen, parts_of
 from rota.linearise.ids import MARK, is_unknown
-from rota.spec import Call, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
+from rota.spec import (
+    Call,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ProtocolMetadata,
+    SyncGroupRequest,
+)
 from rota.spec.classic.state import Member
 from rota.spec.effects import Reply
-from rota.spec.offset_messages import OffsetCommitRequest
+from rota.spec.offset_messages import (
+    FetchedTopic,
+    OffsetCommitRequest,
+    OffsetCommitTopic,
+    TopicOutcome,
+    TopicPartitions,
+)
 
 T = TypeVar("T")
 
@@ -156,7 +169,16 @@ def between(before: str, behind: str) -> str:
 
 _LEAF, _TEXT, _STRUCT, _MAP, _TUPLE, _SET = range(6)
 
-_SORTS: dict[type, int] = {}
+NAMELESS = (
+    OffsetCommitTopic,
+    ProtocolMetadata,
+    TopicOutcome,
+    FetchedTopic,
+    TopicPartitions,
+)
+"""What says nothing of members."""
+
+_SORTS: dict[type, int] = dict.fromkeys(NAMELESS, _LEAF)
 """Of each type that was met, how names are found in its values; in a leaf there are none."""
 
 

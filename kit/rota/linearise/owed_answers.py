@@ -9,6 +9,7 @@ from rota.linearise.parts import WHOEVER_ASKS, Core, Outcome, Packed, Shared
 from rota.linearise.run import Run
 from rota.linearise.steps import Rules
 from rota.spec.admin_messages import ListGroupsReply
+from rota.spec.messages import ReplyMessage
 
 
 class OwedRun(Run):
@@ -16,7 +17,7 @@ class OwedRun(Run):
 
     _learned: Learned
     _packing: Packing
-    _expected: dict[int, Shared]
+    _replies: dict[tuple[ReplyMessage, int], Shared]
     _noted: dict[int, set[Shared]]
 
     def _owed(self, owed: Shared, one: Outcome, by: float, number: int) -> Shared:
@@ -49,10 +50,8 @@ class OwedRun(Run):
         """Whether an answer may be the one that is known to come, if one is."""
         if number not in self._coming or isinstance(message.value, ListGroupsReply):
             return True
-        if number not in self._expected:
-            self._expected[number] = self._learned.shared(self._packing.names.into(self._coming[number]))
-        version = self.sent[number].call.version
-        return self._learned.agrees(message, version, self._expected[number], core.ids)
+        seen, version = self._heard(self._coming[number], number), self.sent[number].call.version
+        return self._learned.agrees(message, version, seen, core.ids)
 
     def _note(self, number: int, message: Shared, rules: Rules, state: str) -> None:
         """An answer that the spec has given, and by which rules."""
@@ -60,3 +59,13 @@ class OwedRun(Run):
             self._noted[number].add(message)
             reply = self._packing.names.back(message.value)
             self.gave.setdefault(number, {}).setdefault(reply, (rules, state))
+
+    def _heard(self, reply: ReplyMessage, number: int) -> Shared:
+        """An answer that came, as one that is owed."""
+        version = self.sent[number].call.version
+        known = self._replies.get((reply, version))
+        if known is None:
+            names, said = self._packing.names, self._steps.comparable(reply, version)
+            names.member(getattr(said, "member_id", ""))
+            known = self._replies[reply, version] = self._learned.shared(names.into(said))
+        return known

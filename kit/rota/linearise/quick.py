@@ -39,12 +39,11 @@ from rota.linearise.steps import Taken
 from rota.linearise.times import FOREVER, Span
 from rota.linearise.words import timer_in_words
 from rota.spec import Call, HeartbeatRequest
-from rota.spec.messages import ReplyMessage
 
 FEW = 5_000
 """Parts of a history's states that are kept at most, beside ten for each state that there is."""
 
-LEARNED = ("_inputs", "_expected", "_noted", "_moments", "_waited", "_shapes", "_beats", "_replies")
+LEARNED = ("_inputs", "_noted", "_moments", "_waited", "_shapes", "_beats", "_replies")
 """Tables of a run that are beside what `Run` has."""
 
 
@@ -61,9 +60,9 @@ class QuickRun(QuickClosing):
         self._learned = learned_of(self._steps)
         self._packing = Packing(self._learned, Names(plain=self._others))
         self._inputs: dict[int, tuple[object, Shared]] = {}
-        self._expected, self._noted, self._shapes = {}, {}, {}
+        self._noted, self._shapes = {}, {}
         self._beats: dict[Hashable, Shared] = {}
-        self._replies: dict[tuple[ReplyMessage, int], Shared] = {}
+        self._replies = {}
         self._begin_close()
 
     def copied(self, patience: Patience, limits: Limits | None = None, oracle: Any = None) -> Run:
@@ -262,16 +261,6 @@ class QuickRun(QuickClosing):
         known = self._beats.get(key)
         if known is None:
             known = self._beats[key] = self._learned.request(self._packing.names.call(call))
-        return known
-
-    def _heard(self, reply: ReplyMessage, number: int) -> Shared:
-        """An answer that came, as one that is owed."""
-        version = self.sent[number].call.version
-        known = self._replies.get((reply, version))
-        if known is None:
-            names, said = self._packing.names, self._steps.comparable(reply, version)
-            names.member(getattr(said, "member_id", ""))
-            known = self._replies[reply, version] = self._learned.shared(names.into(said))
         return known
 
     def _fire(self, state: Packed, moment: Span, how: How, found: list[Next]) -> None:

@@ -127,7 +127,7 @@ class Run(Closing):
         for event in (one for one in events if isinstance(one, Answered)):
             sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
             if sent is not None:
-                self._coming[event.number] = self._steps.comparable(reply, sent.call.version)
+                self._coming[event.number] = reply
                 told = getattr(reply, "member_id", None)
                 if self._steps.asks_for_an_id(sent.call) and told:
                     names[unknown_id(event.number)] = self._ids[event.number] = told

@@ -9,7 +9,7 @@ from typing import Any
 
 from rota.linearise.history import Answered, Event, Quiet
 from rota.linearise.judgement import Moment
-from rota.linearise.parts import LOG, REQUEST, Next, Packed, QuickStates
+from rota.linearise.parts import LOG, REQUEST, WHOEVER_ASKS, Next, Packed, QuickStates, Shared
 from rota.linearise.paths import Path
 from rota.linearise.quick import QuickRun
 from rota.linearise.times import NEVER, Span
@@ -62,66 +62,68 @@ class StraightRun(QuickRun):
         sent_at, latest, slack = self.sent[number].at, self._begun_by(number, ()), patience.slack
         low = sent_at if sent_at > began else began
         moment = self._span(max(self._closed, sent_at), min(now, armed.last + slack, latest + slack))
-        found = self._taken_straight(state, number, low, moment)
-        if found is None:
+        outcomes = self._learned.take(core, self._input(number))
+        if outcomes is None:
+            return self._is_committed(state, path, event, (low, moment))
+        if len(outcomes) != 1 or len(outcomes[0].replies) != 1 or outcomes[0].appended:
             return False
-        after, rules = found[:2]
-        path = Path(path, Moment(low, f"{self.about(number)} is taken", rules, core.name))
-        self.most = max(self.most, 2)
-        if after[2].value[0]:
-            self.most = max(self.most, 3)
-            stored = self._stored_straight(after, now)
-            if stored is None:
-                return False
-            path = Path(path, Moment(stored[2], "the log answers", stored[1], after[0].name))
-            after = stored[0]
-        return self._answered_straight(after, path, event)
+        (one,) = outcomes
+        ((to, message),) = one.replies
+        if to != WHOEVER_ASKS and names.number(to) != number:
+            return False
+        veiled = max(state[7], moment.latest) if one.veils else state[7]
+        if not one.keeps:
+            armed = self._packing.armed_after(armed, one, moment)
+        after = (one.core, state[1], line, armed, owed, owed, low, veiled)
+        path = Path(path, Moment(low, f"{self.about(number)} is taken", one.rules, core.name))
+        return self._is_heard(after, message, path, event, 2)
 
-    def _taken_straight(self, state: Packed, number: int, low: float, moment: Span) -> Next | None:
-        """The request has its turn. None where several things may come of that, or more than an answer."""
-        found, how = list[Next](), (low, 0.0, REQUEST, number)
-        outcomes = self._learned.take(state[0], self._input(number))
-        if outcomes is not None:
-            for one in outcomes:
-                if len(one.replies) != 1 or one.appended:
-                    return None
-                self._add(state, one, (state[2], self._packing.shared(()), moment), how, found)
-        else:
-            self._commits(state, number, moment, how, found)
+    def _is_committed(
+        self, state: Packed, path: Path | None, event: Answered, taken: tuple[float, Span]
+    ) -> bool:
+        """A commit that is taken, stored and answered. taken: when, at the earliest and as a moment."""
+        number, found, (low, moment) = event.number, list[Next](), taken
+        if not self._commits(state, number, moment, (low, 0.0, REQUEST, number), found) or len(found) != 1:
+            return False
+        after, states = found[0][0], 2
+        path = Path(path, Moment(low, f"{self.about(number)} is taken", found[0][1], state[0].name))
+        if after[2].value[0]:
+            if (stored := self._is_stored(after, event.at)) is None:
+                return False
+            path = Path(path, Moment(low, "the log answers", stored[1], after[0].name))
+            after, states = stored[0], 3
+        if after[2].value[0] or len(after[5].value) != 1 or after[5].value[0][0] != number:
+            return False
+        nothing = self._packing.shared(())
+        return self._is_heard((*after[:5], nothing, *after[6:]), after[5].value[0][1], path, event, states)
+
+    def _is_stored(self, state: Packed, now: float) -> Next | None:
+        """The log has it. None where more may come of that."""
+        _, _, line, armed, _, _, low, _ = state
+        (items, since), slack, found = line.value, self._patience.slack, list[Next]()
+        moment = self._span(max(self._closed, since[0]), min(now, armed.last + slack, since[1] + slack))
+        if self._learned.log_answers(state[0], line) is not None or len(items) != 1:
+            return None
+        self._stored(state, moment, (low, 0.0, LOG, 0), found)
         return found[0] if len(found) == 1 else None
 
-    def _stored_straight(self, state: Packed, now: float) -> Next | None:
-        """The log has it. None where it may not have, or something else may happen."""
-        _, _, line, armed, _, _, low, _ = state
-        (items, since), patience, found = line.value, self._patience, list[Next]()
-        slack = patience.slack
-        if len(items) != 1:
-            return None
-        moment = self._span(max(self._closed, since[0]), min(now, armed.last + slack, since[1] + slack))
-        outcomes = self._learned.log_answers(state[0], line)
-        if outcomes is None and self._stored(state, moment, (low, 0.0, LOG, 0), found) and len(found) == 1:
-            return found[0]
-        return None
+    def _is_heard(self, state: Packed, message: Shared, path: Path, event: Answered, states: int) -> bool:
+        """The answer is seen in a state that has given one. Returns whether it may be that one.
 
-    def _answered_straight(self, state: Packed, path: Path, event: Answered) -> bool:
-        """The answer is seen, in a state that owes it. Returns whether it may be that one."""
+        message: that it has given; states: how many there were on the way.
+        """
         core, offsets, line, armed, pending, owed, low, veiled = state
-        number, now, patience = event.number, event.at, self._patience
-        if line.value[0] or pending.value or len(owed.value) != 1 or owed.value[0][0] != number:
+        number, now, patience, learned = event.number, event.at, self._patience, self._learned
+        seen, version = self._heard(event.reply, number), self.sent[number].call.version
+        if armed.last < now - patience.slack or not learned.agrees(message, version, seen, core.ids):
             return False
-        version, message = self.sent[number].call.version, owed.value[0][1]
-        seen = self._heard(event.reply, number)
-        agrees = self._learned.agrees(message, version, seen, core.ids)
-        if not agrees or self._learned.names_somebody_new(message, version, seen):
+        if learned.names_somebody_new(message, version, seen):
             return False
-        if armed.last < now - patience.slack:
-            return False
-        self.before_last = self.states
         began = min(now, armed.first - patience.early)
         self._closed = max(self._closed, began)
         veiled = veiled if veiled >= self._closed - patience.slack - self._limits.grain else NEVER
-        nothing = self._packing.shared(())
-        self._hold({(core, offsets, line, armed, nothing, nothing, max(low, began), veiled): path})
+        self.most, self.before_last = max(self.most, states), self.states
+        self._hold({(core, offsets, line, armed, pending, owed, max(low, began), veiled): path})
         self._seen[number] = now
         self._packing.names.answered(number)
         return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,13 +68,19 @@ class Unreadable(Exception):
     """A frame is none."""
 
 
+_NESTED = frozenset({dict, list})
+"""Of what a body consists that was read from JSON; the rest are values."""
+
+
 def values_of(fields: Any) -> Any:
     """A body as the codec has it, of one as lines have it: bytes stand there as base64."""
-    if isinstance(fields, dict):
+    if type(fields) is dict:
         if len(fields) == 1 and isinstance(text := fields.get("base64"), str):
             return b64decode(text)
-        return {name: values_of(value) for name, value in fields.items()}
-    return [values_of(one) for one in fields] if isinstance(fields, list) else fields
+        return {name: values_of(value) if type(value) in _NESTED else value for name, value in fields.items()}
+    if type(fields) is list:
+        return [values_of(one) if type(one) in _NESTED else one for one in fields]
+    return fields
 
 
 def pieces_of(api: str, version: int, body: Body) -> list[Piece]:
@@ -109,23 +114,34 @@ def reply_from(request: Request, version: int, body: Body) -> ReplyMessage:
         raise Unreadable(repr(odd)) from odd
 
 
-def reply_heard(request: Request, version: int, body: Body, left_out: str | None) -> ReplyMessage | None:
+def reply_heard(
+    request: Request, version: int, body: Body, codes: frozenset[int], left_out: str | None
+) -> ReplyMessage | None:
     """An answer in the spec's words; None where it came before a coordinator was asked.
 
-    left_out: why it is not judged; of offsets that are not, it still may not tell what is never told.
+    codes: the error codes in it; left_out: why it is not judged; of offsets that are not, it still may
+    not tell what is never told.
     Errors: Unreadable; NotInTheSpec.
     """
-    reply = None if codes_of(body) & beside(request) else reply_from(request, version, body)
+    reply = None if codes & beside(request) else reply_from(request, version, body)
     refuse_in_any_state(reply if left_out == reasons.OFFSETS else None)
     return reply
 
 
 def codes_of(body: Any) -> frozenset[int]:
     """All error codes in a body."""
-    if isinstance(body, Mapping):
-        own = {value for name, value in body.items() if name == "error_code" and isinstance(value, int)}
-        return frozenset(own).union(*map(codes_of, body.values()))
-    return frozenset().union(*map(codes_of, body)) if isinstance(body, list) else frozenset()
+    found, todo = set[int](), [body]
+    while todo:
+        one = todo.pop()
+        if type(one) is list:
+            todo += (each for each in one if type(each) in _NESTED)
+            continue
+        for name, value in one.items():
+            if type(value) in _NESTED:
+                todo.append(value)
+            elif name == "error_code" and isinstance(value, int):
+                found.add(value)
+    return frozenset(found)
 
 
 def refuse_in_any_state(reply: ReplyMessage | None) -> None:

@@ -81,8 +81,9 @@ class Watched:
         asked = self._open[number]
         if (dropped := self._connections.answered(asked)) is not None:
             self._not_answered(dropped)
+        codes = codes_of(body)
         try:
-            reply = reply_heard(asked.request, asked.version, body, self._left_out.get(number))
+            reply = reply_heard(asked.request, asked.version, body, codes, self._left_out.get(number))
         except NotInTheSpec as odd:
             self._closed(asked, at, body, origin)
             self._left_out.pop(number, None)
@@ -90,7 +91,7 @@ class Watched:
             self.odd(f"{whose} says {odd}, which no rule gives", at, weight, (asked.origin, origin))
             return
         self._closed(asked, at, body, origin)
-        if self._has_moved(asked, codes_of(body)):
+        if self._has_moved(asked, codes):
             self._moved(asked, weight)
         elif reply is None:
             self._refused(asked, at, body, weight, origin)

@@ -99,7 +99,7 @@ class Frames:
 
     def _request(self, told: Told, event: Event) -> _Request:
         """Errors: MALFORMED."""
-        data, body = event.data, values_of(event.data["fields"])
+        data, body = event.data, told.body if told.body is not None else values_of(event.data["fields"])
         if data["api"] == COMMITS:
             body["transactional_id"], body["producer_id"]  # a commit in a transaction names both
         client = event.client or f"connection {data['connection']}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from rota.generate.requests import Body
 from rota.history import Event, Kind
 from rota.history.pairs import connection_of
 from rota.record.dialogue import ANSWERED_AGAIN
@@ -61,9 +62,9 @@ class Told:
     """What an event means for one group.
 
     group: "" for all there are; weight: whether it counts as an event of this group, or as another one's;
-    connection: its name; number: of the request on its connection; request: in the spec's words, None: it is
-    to be read again; cause: why frames are missing; of a list the time (seconds since 1970) at which it was
-    asked for.
+    connection: its name; number: of the request on its connection; request: in the spec's words, and body: as
+    the codec has it, None: they are to be read again; cause: why frames are missing; of a list the time
+    (seconds since 1970) at which it was asked for.
     """
 
     part: Part
@@ -73,6 +74,7 @@ class Told:
     number: int = 0
     request: Request | None = None
     cause: str = ""
+    body: Body | None = None
 
 
 @dataclass
@@ -129,14 +131,18 @@ class Router:
     def _request(self, event: Event, now: float) -> list[Told]:
         api, version, correlation = (event.data[key] for key in ("api", "version", "correlation"))
         what = _not_judged(api)
-        connection = self._connections.setdefault(connection_of(event), _Connection())
-        pieces = [] if what else pieces_of(api, version, values_of(event.data["fields"]))
+        name = connection_of(event)
+        connection = self._connections.get(name)
+        if connection is None:
+            connection = self._connections[name] = _Connection()
+        body = None if what else values_of(event.data["fields"])
+        pieces = [] if body is None else pieces_of(api, version, body)
         wanted = {one.group: one.request for one in pieces if self._terms.group in ("", one.group)}
         what = what or ("" if wanted else NOT_ASKED_FOR)
         number = connection.next
         connection.waiting[correlation] = number, tuple(wanted), what
         connection.next = number + 1
-        connection.groups |= dict.fromkeys(wanted)
+        connection.groups.update(dict.fromkeys(wanted))
         if api == LIST:
             connection.lists[correlation] = now
         if len(connection.waiting) > MOST_WAITING:
@@ -148,19 +154,18 @@ class Router:
             connection.producers[word.transactional_id] = None
             return [_transacted(word, event, number)]
         return [
-            Told(Part.ASKED, group, int(place == 0), connection_of(event), number, request)
+            Told(Part.ASKED, group, int(place == 0), name, number, request, body=body)
             for place, (group, request) in enumerate(wanted.items())
         ]
 
     def _response(self, event: Event) -> list[Told]:
         name = connection_of(event)
-        connection = self._connections.get(name, _Connection())
-        known = connection.waiting.pop(event.data["correlation"], None)
-        asked_at = connection.lists.pop(event.data["correlation"], None)
-        word = connection.words.pop(event.data["correlation"], None)
-        if known is None:
+        connection, correlation = self._connections.get(name), event.data["correlation"]
+        known = None if connection is None else connection.waiting.pop(correlation, None)
+        if connection is None or known is None:
             self._account.leave(UNASKED, FRAMES, 1)
             return []
+        asked_at, word = connection.lists.pop(correlation, None), connection.words.pop(correlation, None)
         number, groups, what = known
         listed = [] if asked_at is None else [*self._listed(event, asked_at)]
         if what:
