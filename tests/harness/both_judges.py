@@ -31,7 +31,7 @@ def said(history, limits, looks=False):
     run = judge.run
     states = [*run.states], run.most, run.narrowed
     failing = judgement.at if judgement.verdict is Verdict.VIOLATED else None
-    before = failing and ([*run.before_last], run.gave.get(getattr(failing, "number", None)))
+    before = failing and ([*run.before_last], run.given(getattr(failing, "number", None)))
     return judgement, judgement.moments, judgement.reached, judge.late, states, before
 
 

@@ -65,6 +65,9 @@ class Closing(Reaching):
         due = (span.earliest - self._patience.early for span in state.due)
         return min((*asked, *due, *(one.since.earliest for one in state.line[:1])), default=FOREVER)
 
+    def _will_do(self, found: States, now: float) -> bool:
+        return any(self._suffices(state, now) for state in found)
+
     def _suffices(self, state: State, now: float) -> bool:
         """Whether nothing more need happen in a state by now: what may have can have later, as far as
         anybody can tell."""

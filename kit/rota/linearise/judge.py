@@ -367,7 +367,7 @@ def _nearest(run: Run, event: Event) -> list[Nearest]:
     seen = run.said(event.number, event.reply)
     found = {
         Nearest(rules, state, differences(run.said(event.number, message), seen))
-        for message, (rules, state) in run.gave.get(event.number, {}).items()
+        for message, (rules, state) in run.given(event.number).items()
     }
     return sorted(found, key=lambda one: (len(one.differs), one.rules, one.state))
 

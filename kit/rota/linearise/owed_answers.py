@@ -18,7 +18,7 @@ class OwedRun(Run):
     _learned: Learned
     _packing: Packing
     _replies: dict[tuple[ReplyMessage, int], Shared]
-    _noted: dict[int, set[Shared]]
+    _noted: dict[int, dict[Shared, tuple[Rules, str]]]
 
     def _owed(self, owed: Shared, one: Outcome, by: float, number: int) -> Shared:
         """The answers that are owed after a step, those that it gives with them."""
@@ -55,10 +55,20 @@ class OwedRun(Run):
 
     def _note(self, number: int, message: Shared, rules: Rules, state: str) -> None:
         """An answer that the spec has given, and by which rules."""
-        if message not in self._noted.setdefault(number, set()):
-            self._noted[number].add(message)
-            reply = self._packing.names.back(message.value)
-            self.gave.setdefault(number, {}).setdefault(reply, (rules, state))
+        self._noted.setdefault(number, {}).setdefault(message, (rules, state))
+
+    def given(self, number: int) -> dict[ReplyMessage, tuple[Rules, str]]:
+        """As `Run.given`."""
+        back, found = self._packing.names.back, dict(self.gave.get(number, {}))
+        for message, told in self._noted.get(number, {}).items():
+            found.setdefault(back(message.value), told)
+        return found
+
+    def _note_given(self) -> None:
+        """What was given is kept under the names of the history, for those who still wait."""
+        for number in filter(self.awaits, self._noted):
+            self.gave[number] = self.given(number)
+        self._noted = {}
 
     def _heard(self, reply: ReplyMessage, number: int) -> Shared:
         """An answer that came, as one that is owed."""

@@ -52,15 +52,16 @@ class QuickRun(QuickClosing):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._others = False
+        self._others, self._noted = False, {}
         self._begin()
 
     def _begin(self) -> None:
         """The history has no names yet; states are taken apart as they will be."""
+        self._note_given()
         self._learned = learned_of(self._steps)
         self._packing = Packing(self._learned, Names(plain=self._others))
         self._inputs: dict[int, tuple[object, Shared]] = {}
-        self._noted, self._shapes = {}, {}
+        self._shapes = {}
         self._beats: dict[Hashable, Shared] = {}
         self._replies = {}
         self._begin_close()
@@ -69,6 +70,7 @@ class QuickRun(QuickClosing):
         """As `Run.copied`; a `Run` where states will have more than is kept here."""
         packed, states = self._packed, self.states
         self.states = {}
+        self._note_given()
         other = super().copied(patience, limits, oracle)
         self.states = states
         if patience.looks or oracle is not None:
@@ -198,6 +200,10 @@ class QuickRun(QuickClosing):
         (begun, must), since = self._begun_in(pending, owed), line.value[1]
         must = min(must, armed.last, since[1] if since else FOREVER)
         until = min(now, armed.last + slack)
+        if since and self._stores_first:
+            if began - slack <= must:
+                self._log_answers(state, until, found)
+            return found
         for number in pending.value[: self._width]:
             sent_at, latest = self.sent[number].at, begun[number]
             low = sent_at if sent_at > began else began
@@ -206,8 +212,7 @@ class QuickRun(QuickClosing):
                 how = (low, patience.too_late(low, latest), REQUEST, number)
                 self._take(state, number, moment, how, found)
         if since and began - slack <= must:
-            moment = self._moment(max(self._closed, since[0]), min(until, since[1] + slack))
-            self._log_answers(state, moment, patience.too_late(began, since[1]), found)
+            self._log_answers(state, until, found)
         if armed.first - patience.early <= now:
             self._timers(state, now, until, must, found)
         return found
@@ -275,8 +280,12 @@ class QuickRun(QuickClosing):
         for one in outcomes:
             self._add(state, one, (state[2], state[4], moment), how, found)
 
-    def _log_answers(self, state: Packed, moment: Span, out: float, found: list[Next]) -> None:
-        """The log has stored what is first in line."""
+    def _log_answers(self, state: Packed, until: float, found: list[Next]) -> None:
+        """The log has stored what is first in line. until: when at the latest."""
+        since = state[2].value[1]
+        latest = min(until, since[1] + self._patience.slack)
+        moment = self._moment(max(self._closed, since[0]), latest)
+        out = self._patience.too_late(state[6], since[1])
         outcomes = self._learned.log_answers(state[0], state[2])
         if outcomes is None and self._stored(state, moment, (state[6], out, LOG, 0), found):
             return

@@ -69,6 +69,9 @@ class QuickClosing(CommitRun):
         asked = min((sent[number].at for number in state[4].value), default=FOREVER)
         return min(asked, state[3].first - self._patience.early, since[0] if since else FOREVER)
 
+    def _will_do(self, found: Any, now: float) -> bool:
+        return any(self._is_enough(state, now) for state in found)
+
     def _is_enough(self, state: Packed, now: float) -> bool:
         """As `Run._suffices`."""
         sought = self._sought

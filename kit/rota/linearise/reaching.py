@@ -2,9 +2,9 @@
 
 Most coordinators take requests as they come. One order that explains what was seen is enough, and to look at
 all of them is dear: of N members who sync at once any may have had their turn. So where fewer orders may be
-looked at (`Limits.narrow`) and much is under way, that of sending is looked at first, and alone: the run
-hurries. Where it does not explain what comes, the judge goes back and looks at all orders (`all_orders`), as
-far as its limits go, and from then on does so in this history.
+looked at (`Limits.narrow`) and much is under way, that of sending is looked at first, and alone, with a log
+that answers at once: the run hurries. Where it does not explain what comes, the judge goes back and looks at
+all orders (`all_orders`), as far as its limits go, and from then on does so in this history.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Reaching:
 
     _limits: Limits
     _width: int | None = None
+    _stores_first = False
     narrowed = hurried = False
     hurries = True
 
@@ -40,7 +41,7 @@ class Reaching:
         if self.hurries and self._limits.narrow and self._at_once() > MOST_REQUESTS:
             self._width = 1
             with suppress(UndecidedError):
-                found = self._followed(now)
+                found = self._in_a_hurry(now)
                 self.narrowed = self.hurried = True
                 return found
         self._width = None
@@ -50,6 +51,18 @@ class Reaching:
             except UndecidedError:
                 self._width, self.narrowed = width, True
         return self._followed(now)
+
+    def _in_a_hurry(self, now: float) -> Any:
+        """The states that may be reached by the order of sending: where the log answers before anything else
+        is done, if one of those will do, else where it answers at any time."""
+        self._stores_first = True
+        found = self._followed(now)
+        self._stores_first = False
+        return found if self._will_do(found, now) else self._followed(now)
+
+    def _will_do(self, found: Any, now: float) -> bool:
+        """Whether one of the states is such as is looked for."""
+        raise NotImplementedError
 
     def _followed(self, now: float) -> Any:
         """The states that may be reached until now. Errors: UndecidedError."""

@@ -244,6 +244,10 @@ class Run(Closing):
         """The answer to a request as it is compared: with what its version carries, lists in one order."""
         return self._steps.comparable(reply, self.sent[number].call.version)  # type: ignore[no-any-return]
 
+    def given(self, number: int) -> dict[ReplyMessage, tuple[Rules, str]]:
+        """Answers to a request that the spec has given: by which rules, from which state."""
+        return self.gave.get(number, {})
+
     def awaits(self, number: int) -> bool:
         """Whether the answer to a request may still come."""
         return number not in self._seen and number not in self._steps.lost
@@ -300,6 +304,9 @@ class Run(Closing):
         slack = self._patience.slack
         first_due = min((span.latest for span in state.due), default=FOREVER)
         until = min(now, first_due + slack)  # a timer that is still armed then has not been due
+        if state.line and self._stores_first:
+            yield self._log(state, until)
+            return
         for number in sorted(state.pending)[: self._width]:
             low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
             if self._earlier[number] not in state.pending and low <= latest + slack:
@@ -313,12 +320,7 @@ class Run(Closing):
                     self._patience.too_late(low, latest),
                 )
         if state.line:
-            since = state.line[0].since
-            span = self._span(max(self._closed, since.earliest), min(until, since.latest + slack))
-            taken = self._steps.log_answers(state, span)
-            yield Enabled(
-                "log", "the log answers", state.low, taken, self._patience.too_late(state.low, since.latest)
-            )
+            yield self._log(state, until)
         if self._patience.looks and state.group is not None and not state.looked:
             span = self._span(max(self._closed, state.low), until)
             yield Enabled(LOOK, LOOK_IN_WORDS, state.low, self._steps.look(state, span), 0)
@@ -333,6 +335,14 @@ class Run(Closing):
                 out = out or self._patience.too_late(low, due.latest)
                 fired = self._steps.fire(state, timer, span)
                 yield Enabled(f"timer.{timer.name}", timer_in_words(timer), low, fired, out)
+
+    def _log(self, state: State, until: float) -> Enabled:
+        """The log may answer."""
+        since = state.line[0].since
+        latest = min(until, since.latest + self._patience.slack)
+        taken = self._steps.log_answers(state, self._span(max(self._closed, since.earliest), latest))
+        out = self._patience.too_late(state.low, since.latest)
+        return Enabled("log", "the log answers", state.low, taken, out)
 
     def _looks(self, state: State, due: Span, until: float, now: float) -> Iterator[Enabled]:
         """What has expired may be looked for, and found."""
