@@ -11,7 +11,7 @@ import pytest
 from harness.altered import altered
 from harness.spec_histories import Maker
 from harness.told import Told, joined, left
-from rota.linearise import Limits, Quiet, Verdict, judge
+from rota.linearise import Judge, Limits, Quiet, Verdict, judge
 from rota.linearise.judgement import Judgement
 from rota.linearise.reaching import Reaching
 from rota.mutants.core import CoreBug, planted
@@ -33,9 +33,9 @@ def syncs(told, connection, member, leader, members):
     return told.sends(connection, SyncGroupRequest("g", 1, member, shares, "consumer", "range"), 5)
 
 
-def crowd(number, wrong=""):
-    """So many members who are told of a generation, sync at once, its leader last, and beat. wrong: the share
-    that the leader gets."""
+def crowd(number, wrong="", leader_last=True):
+    """So many members who are told of a generation, sync at once, its leader last or first, and beat. wrong:
+    the share that the leader gets."""
     told = Told(KAFKA_4)
     names = [f"m{place:02}" for place in range(number)]
     numbers = [told.joins(place, version=3) for place in range(number)]
@@ -44,7 +44,8 @@ def crowd(number, wrong=""):
         members = () if place else names
         told.hears(one, joined(names[place], 1, members, names[0], metadata="of "), after=0.0)
     told.after(0.001)
-    numbers = {place: syncs(told, place, names[place], names[0], names) for place in reversed(range(number))}
+    places = reversed(range(number)) if leader_last else range(number)
+    numbers = {place: syncs(told, place, names[place], names[0], names) for place in places}
     told.after(0.001)
     for place, one in numbers.items():
         share = wrong if wrong and not place else names[place]
@@ -59,6 +60,19 @@ def test_many_who_sync_at_once_are_few_states():
         found = judge(crowd(number), NARROW)
         assert found.verdict is Verdict.CONSISTENT
         assert found.states <= AT_ONCE + number
+
+
+def test_when_the_log_answers_is_not_looked_at_for_each_who_syncs_meanwhile():
+    """Before the answers it may have answered after any of them."""
+    found = Judge(KAFKA_4, crowd(1).config, 0.05, NARROW)
+    most = 0
+    for event in crowd(4, leader_last=False).events:
+        found.see(event)
+        found.see(Quiet(event.at))  # so that it is looked at
+        if isinstance(getattr(event, "reply", None), SyncGroupReply):
+            most = max(most, len(found.run.states))
+    assert found.end().verdict is Verdict.CONSISTENT
+    assert most == 1
 
 
 @pytest.mark.usefixtures("in_no_hurry")
@@ -84,6 +98,28 @@ def test_what_no_order_explains_is_violated_as_before():
     for history, number in (overtaken("ILLEGAL_GENERATION"), 4), (crowd(4, wrong="odd"), 7):
         found = judge(history, NARROW)
         assert (found.verdict, found.at.number) == (Verdict.VIOLATED, number)
+
+
+def joined_meanwhile():
+    """Somebody joins while the leader's assignments are being stored: it is told to join again."""
+    told = Told(KAFKA_4)
+    number = told.joins(0, version=3)
+    told.after(2.2).hears(number, joined("m", 1, ("m",), metadata="of "))
+    number = syncs(told, 0, "m", "m", ("m",))
+    told.after(0.001).joins(1, version=3)
+    told.hears(number, SyncGroupReply(ErrorCode.REBALANCE_IN_PROGRESS, None, None, b""))
+    return told.quiet(0.1).history()
+
+
+def test_a_log_that_is_slow_is_looked_for_at_once():
+    """It is still the order of sending: not all orders are looked at for that."""
+    history = joined_meanwhile()
+    found = Judge(history.profile, history.config, history.lateness, NARROW)
+    for event in history.events:
+        found.see(event)
+    assert found.end().verdict is Verdict.CONSISTENT
+    assert found.run.hurried
+    assert found.run.hurries
 
 
 def made(seed):
@@ -120,6 +156,8 @@ BUGS = (
     ("the hurry goes on", JUDGE + "_in_no_hurry", "= self._next_base.hurries = False", "= True"),
     ("who was left out is not looked for", REACHING + "Reaching._reachable", "self.hurried = True", "True"),
     ("what was left out says something", JUDGE + "_in_no_hurry", "return left", "return True"),
+    ("a log is never slow", REACHING + "Reaching._in_a_hurry", "self._will_do(found, now)", "True"),
+    ("a log is never quick", REACHING + "Reaching._in_a_hurry", "self._stores_first = True", "pass"),
     ("all orders are looked at", REACHING + "Reaching._reachable", "self._width = 1", "self._width = None"),
 )
 
@@ -127,6 +165,8 @@ CHECKS = (
     test_many_who_sync_at_once_are_few_states,
     test_where_another_order_explains_it_the_judge_goes_back,
     test_what_no_order_explains_is_violated_as_before,
+    test_a_log_that_is_slow_is_looked_for_at_once,
+    test_when_the_log_answers_is_not_looked_at_for_each_who_syncs_meanwhile,
 )
 
 
