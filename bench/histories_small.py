@@ -45,9 +45,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--groups", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--large", type=int, default=0)
+    parser.add_argument("--bugs", type=float, default=0.0, help="the share of servers with one")
+    parser.add_argument("--processes", type=int, default=1)
     chosen = parser.parse_args(arguments)
     copied = min(COPIES, chosen.groups)
-    made = write(Wanted(chosen.groups // copied, chosen.seed, 0.0, copied, OF_FILE, small), chosen.out)
+    wanted = Wanted(chosen.groups // copied, chosen.seed, chosen.bugs, copied, OF_FILE, small)
+    made = write(wanted, chosen.out, chosen.processes)
     print(f"{made.histories:,} groups, {made.distinct:,} of them distinct: {made.events:,} events")
     if chosen.large:
         of_events = partial(large, events=chosen.large)

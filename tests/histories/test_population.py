@@ -9,11 +9,12 @@ import pytest
 
 from harness.nights_apart import as_tables, verdicts
 from harness.small_groups import small
+from rota.generate.shown import Shown
 from rota.history import Kind
 from rota.mutants.core import core_bugs
 from rota.population import histories
 from rota.population.files import RECORDINGS, Wanted, write
-from rota.population.histories import group_of, simulated
+from rota.population.histories import group_of, is_told, simulated
 from rota.population.recorded import frames_of
 from rota.population.renamed import copies
 from rota.population.shapes import LEAST, MOST, shape_of
@@ -88,3 +89,19 @@ def test_what_shows_is_found_and_nothing_else(tmp_path, monkeypatch):
     told = {one["group"]: one["verdict"] for one in map(json.loads, verdicts(tmp_path / "out"))}
     assert len(told) == 5
     assert {group for group, verdict in told.items() if verdict == "violated"} == shown
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        (Shown("answer", "Heartbeat"), True),
+        (Shown("moment", "Heartbeat", 1.9), False),
+        (Shown("moment", "Heartbeat", 2.1), True),
+        (Shown("moment", "Heartbeat", -0.1), True),
+        (Shown("silence", "LeaveGroup", 0.3), False),
+        (Shown("silence", "LeaveGroup", 2.1), True),
+    ],
+)
+def test_a_bug_shows_where_nobody_who_is_merely_late_does_that(shown, told):
+    """An answer that is missing when all ends may have been on its way."""
+    assert is_told(shown) is told

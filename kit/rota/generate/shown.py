@@ -14,7 +14,7 @@ _ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 @dataclass(frozen=True)
 class Shown:
     """How a bug shows first: in the "answer" to a request, in the "moment" of one, by so many seconds (less
-    than nothing: earlier), or in "silence" where an answer was due."""
+    than nothing: earlier), or in "silence" where an answer was due, for so many seconds until all ended."""
 
     kind: str
     api: str
@@ -41,7 +41,7 @@ def first_shown(sound: Sequence[Message], other: Sequence[Message]) -> Shown | N
     due = next((one for one in left if one.number == first.number), None)
     told = next((one for one in came if one.number == first.number), None)
     if told is None:
-        return Shown("silence", first.api)
+        return Shown("silence", first.api, round(max(ours[-1].at, theirs[-1].at) - first.at, 3))
     if due is None or due.data != told.data:
         return Shown("answer", first.api)
     return Shown("moment", first.api, round(told.at - due.at, 3))

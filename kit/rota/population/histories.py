@@ -64,8 +64,9 @@ def simulated(
 
 
 def is_told(shown: Shown) -> bool:
-    """Whether what differs can be told from a broker that is merely late, as moments alone may differ."""
-    return shown.kind != "moment" or not -SOONER < shown.seconds <= FORGIVEN
+    """Whether what differs can be told from a broker that is merely late, as moments alone may differ, and
+    answers that are missing when all ends."""
+    return shown.kind == "answer" or not -SOONER < shown.seconds <= FORGIVEN
 
 
 @cache
