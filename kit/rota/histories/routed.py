@@ -30,6 +30,11 @@ class Routed:
         return [self._counted(one) for one in rows_of(self.folder / below, part)]
 
     def _counted(self, rows: Iterator[Row]) -> Iterator[Row]:
+        if not self.stale and all(place == source for source, place in self.places.items()):
+            return rows
+        return self._replaced(rows)
+
+    def _replaced(self, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             if row[CONVERSATION] not in self.stale:
                 place = self.places.get(row[SOURCE], row[SOURCE])

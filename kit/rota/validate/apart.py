@@ -13,7 +13,7 @@ from rota.history import Event, Kind, Source
 from rota.validate.account import Account
 from rota.validate.audited_logs import Logs
 from rota.validate.audited_offsets import Topic
-from rota.validate.crossing import GENERATIONS, Comparison, Generations
+from rota.validate.crossing import Comparison, Generations, may_tell_of_a_generation
 from rota.validate.recordings import Frames, roster_of
 from rota.validate.rosters import Roster
 from rota.validate.routing import NOT_ASKED_FOR, Part, Router, Told
@@ -31,7 +31,7 @@ def parts_of(router: Router, event: Event, now: float) -> Iterator[Told]:
         yield Told(Part.BESIDE, event.group, 1)
         return
     yield from router.take(event, now)
-    if event.kind in GENERATIONS and event.group:
+    if event.group and may_tell_of_a_generation(event):
         yield Told(Part.COMPARED, event.group)
 
 
@@ -106,7 +106,7 @@ class History:
             self._stored(event, now)
         else:
             self.account.leave(not_contradicted(event), event.source.value, 1)
-        if event.kind in GENERATIONS:
+        if may_tell_of_a_generation(event):
             self.comparisons += self._generations.take(event)
 
     def _stored(self, event: Event, now: float) -> None:

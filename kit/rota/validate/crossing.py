@@ -28,6 +28,13 @@ GENERATIONS = (Kind.STABILIZED, Kind.ASSIGNMENT, Kind.GROUP_STORED, Kind.RESPONS
 """Kinds of events that may tell of a generation."""
 
 
+def may_tell_of_a_generation(event: Event) -> bool:
+    """Whether an event may: of what is answered that to JoinGroup alone, which names the members."""
+    if event.kind is Kind.RESPONSE:
+        return event.data.get("api") == "JoinGroup"
+    return event.kind in GENERATIONS
+
+
 @dataclass
 class _Generation:
     """What one source tells of a generation. names: of the members, by instance id where they have one."""

@@ -8,7 +8,7 @@ from rota.history import Event, Kind, Source
 from rota.validate.account import Account, history_of
 from rota.validate.audited_logs import Logs
 from rota.validate.audited_offsets import Topic
-from rota.validate.crossing import GENERATIONS, Crossing, Generations
+from rota.validate.crossing import Crossing, Generations, may_tell_of_a_generation
 from rota.validate.recordings import Recordings
 from rota.validate.routing import NOT_ASKED_FOR
 from rota.validate.terms import Terms
@@ -46,7 +46,7 @@ class Validation:
                 self._frames.stored(event)
         else:
             self.account.leave(not_contradicted(event), event.source.value, 1)
-        if event.kind in GENERATIONS:
+        if may_tell_of_a_generation(event):
             for comparison in self._generations.take(event):
                 self.crossing.take(comparison)
 
