@@ -78,10 +78,9 @@ class Watched:
 
     def answered(self, number: int, at: float, body: Body, weight: int, origin: str) -> None:
         """A request was answered. Errors: Unreadable, where the answer has no such body."""
-        asked = self._open[number]
+        asked, codes = self._open[number], codes_of(body)
         if (dropped := self._connections.answered(asked)) is not None:
             self._not_answered(dropped)
-        codes = codes_of(body)
         try:
             reply = reply_heard(asked.request, asked.version, body, codes, self._left_out.get(number))
         except NotInTheSpec as odd:
