@@ -6,7 +6,7 @@ Moments stand beside it as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -131,6 +131,10 @@ class QuickStates(Mapping[State, Path | None]):
 
     def __len__(self) -> int:
         return len(self.packed)
+
+    def values(self) -> ValuesView[Path | None]:
+        """The paths, for which no state is put together."""
+        return self.packed.values()
 
 
 How = tuple[float, float, str, int]

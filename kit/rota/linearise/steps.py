@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from rota.kernel import replace
 from rota.linearise.answers import comparable
@@ -76,9 +76,14 @@ class Steps:
     oracle: Oracle | None = None
 
     def __post_init__(self) -> None:
-        self._oracle = self.oracle or Oracle(self.config, self.profile)
         self._known: dict[Hashable, Known] = {}
         self._expiring: dict[Hashable, tuple[int, str] | None] = {}
+        vars(self).pop("_oracle", None)
+
+    @cached_property
+    def _oracle(self) -> Oracle:
+        """Who is asked. Of most histories nobody is: what they have was learned of others."""
+        return self.oracle or Oracle(self.config, self.profile)
 
     def empty(self) -> State:
         """Before anything was asked."""
@@ -107,7 +112,7 @@ class Steps:
         if self.looking is not None:
             other.looking = replace(self.looking, started=event.started if event.sure else None)
         if config is not None and config != self.config:
-            other.config, other.oracle = config, self._oracle.set_to(config)
+            other.oracle, other.config = self._oracle.set_to(config), config
             other.__post_init__()
         return other
 
