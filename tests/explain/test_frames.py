@@ -10,8 +10,10 @@ import pytest
 from harness.nights import START, Night, member
 from rota.explain.diagnosis import Diagnosis
 from rota.explain.frames import Frames
+from rota.explain.rebalance import Ending
 from rota.explain.worst import Explained, Explainer, Wanted
 from rota.history import Event, Kind, Source
+from rota.mutants.core import CoreBug, planted
 from rota.wire.consumer import encode_assignment
 from rota.wire.error_codes import ERROR_CODES
 
@@ -234,10 +236,10 @@ def test_what_is_kept_of_frames_goes_by_what_is_unanswered() -> None:
     recording.ask(2000, B, "JoinGroup", {}, None)
     for event in recording.events:
         list(frames.told(event))
-    assert frames.kept == 4  # the group, the JoinGroup that waits, and who speaks on two connections
+    assert frames.kept == 6  # the group, the JoinGroup that waits, two connections, who speaks on them
     closed = Event(START + 2001, Source.FRAMES, "x", Kind.CLOSED, data={"connection": int(B[-4:], 16)})
     list(frames.told(closed))
-    assert frames.kept == 2
+    assert frames.kept == 3
 
 
 def test_groups_of_frames_are_forgotten_in_the_end() -> None:
@@ -246,3 +248,35 @@ def test_groups_of_frames_are_forgotten_in_the_end() -> None:
     for event in recording.events:
         list(frames.told(event))
     assert frames.kept == 0
+
+
+def _waits_until(recording: Recording) -> float:
+    """Seconds until a rebalance ends that nothing ends, where all is told until half an hour later."""
+    explainer = Explainer(Wanted(), 10)
+    for event in recording.events:
+        explainer.take(event)
+    explainer.accounts.now = START + 2_000.0
+    one = explainer.done().incidents[-1]
+    assert one.incident.told[-1].ending is Ending.OPEN
+    return (one.incident.ended or 0.0) - START
+
+
+def test_nobody_waits_for_the_end_of_a_rebalance_who_is_not_connected() -> None:
+    told = Recording().two().beat(20, A, "REBALANCE_IN_PROGRESS").end(25, A, "client")
+    assert _waits_until(told) == 2_000.0
+    assert _waits_until(told.end(26, B, "client")) == 26.0
+    assert _waits_until(told.beat(30, B, "REBALANCE_IN_PROGRESS")) == 2_000.0
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("frames:Frames._ended", "None if group.connections else event.at", "event.at"),
+        ("frames:Frames._asked", "group.gone = None", "pass"),
+        ("accounts:Accounts._until", "now if gone is None else gone", "now"),
+    ],
+)
+def test_who_is_connected_is_looked_at(function: str, old: str, new: str) -> None:
+    bug = CoreBug("", "gone", "", f"rota.explain.{function}", old, new)
+    with planted(bug), pytest.raises(AssertionError):
+        test_nobody_waits_for_the_end_of_a_rebalance_who_is_not_connected()

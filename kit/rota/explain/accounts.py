@@ -33,10 +33,15 @@ Handler = Callable[[Group, Event], None]
 
 
 class Accounts:
-    """The fold. finished: is called with each rebalance when it has ended."""
+    """The fold. finished: is called with each rebalance when it has ended; gone: since when no client of a
+    group is connected, None while one is: a rebalance of which clients alone tell takes nobody longer."""
 
-    def __init__(self, finished: Callable[[Rebalance], None]) -> None:
-        self._finished = finished
+    def __init__(
+        self,
+        finished: Callable[[Rebalance], None],
+        gone: Callable[[str], float | None] = lambda group: None,
+    ) -> None:
+        self._finished, self._gone = finished, gone
         self._groups: dict[str, Group] = {}
         self._moves: dict[int, Event] = {}
         self._looked: float | None = None
@@ -126,7 +131,12 @@ class Accounts:
                 yield quiet
             if group.open is not None:
                 done = group.open.assigned is not None
-                yield group.finished(Ending.ASSIGNED if done else Ending.OPEN, self.now)
+                yield group.finished(Ending.ASSIGNED if done else Ending.OPEN, self._until(group, self.now))
+
+    def _until(self, group: Group, now: float | None) -> float | None:
+        """Until when a rebalance goes on that has not ended by now."""
+        gone = self._gone(group.name) if group.told_by == {Source.FRAMES} else None
+        return now if gone is None else gone
 
     def open_now(self) -> list[tuple[str, Rebalance]]:
         """Groups with a rebalance that has not ended, and that."""
@@ -143,7 +153,7 @@ class Accounts:
                 self._finished(quiet)
             if group.open is not None:
                 done = group.open.assigned is not None
-                self.end(group, Ending.ASSIGNED if done else Ending.OPEN, now)
+                self.end(group, Ending.ASSIGNED if done else Ending.OPEN, self._until(group, now))
         self._moves = {one: event for one, event in self._moves.items() if now - (event.at or now) < OLD}
 
     # ---- what brokers' logs tell

@@ -40,7 +40,8 @@ class _Group:
     something last; cut: member → when the broker ended the connection on which that was; before: member →
     both, as they were before what has no answer yet or was refused since nobody knows it; synced: member →
     generation in which it asked for its assignment; rebalance_ms: the longest timeout; began: the first sign
-    of the rebalance that goes on."""
+    of the rebalance that goes on; connections: that are open, on which it was asked; gone: when the last of
+    them ended."""
 
     roster: dict[str, str] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
@@ -55,6 +56,8 @@ class _Group:
     left: set[str] = field(default_factory=set)
     began: float | None = None
     seen: float = 0.0
+    connections: set[str] = field(default_factory=set)
+    gone: float | None = None
 
     def hears(self, member: str, at: float) -> None:
         """A member has sent something."""
@@ -85,6 +88,7 @@ class Frames:
         self._waiting: dict[tuple[str, int], Event] = {}
         self._groups: dict[str, _Group] = {}
         self._speaks: dict[str, tuple[str, str]] = {}  # connection → group and member, of the last to speak
+        self._asks: dict[str, set[str]] = {}  # connection → groups that were asked on it
         self._looked: float | None = None
         self._requests: Mapping[str, Callable[[Event, _Group], Told]] = {
             "JoinGroup": self._joins,
@@ -101,7 +105,12 @@ class Frames:
     @property
     def kept(self) -> int:
         """How much is kept."""
-        return len(self._waiting) + len(self._groups) + len(self._speaks)
+        return len(self._waiting) + len(self._groups) + len(self._speaks) + len(self._asks)
+
+    def gone(self, name: str) -> float | None:
+        """Since when no client of a group is connected; None while one is, or if that was not seen."""
+        group = self._groups.get(name)
+        return None if group is None else group.gone
 
     def told(self, event: Event) -> Told:
         """What a frame tells."""
@@ -130,15 +139,21 @@ class Frames:
     def _asked(self, event: Event, api: str) -> Told:
         if not event.group:
             return
-        group = self._group(event.group, event.at)
+        group, connection = self._group(event.group, event.at), connection_of(event)
+        group.connections.add(connection)
+        self._asks.setdefault(connection, set()).add(event.group)
+        group.gone = None
         if event.member and event.at is not None:
             group.hears(event.member, event.at)
-            self._speaks[connection_of(event)] = event.group, event.member
+            self._speaks[connection] = event.group, event.member
         if api in self._requests:
             yield from self._requests[api](event, group)
 
     def _ended(self, connection: str, event: Event) -> None:
         """A connection has ended, and maybe it was the broker that did it to the member who spoke on it."""
+        for group in [self._groups[one] for one in self._asks.pop(connection, ()) if one in self._groups]:
+            group.connections.discard(connection)
+            group.gone = None if group.connections else event.at
         name, member = self._speaks.pop(connection, ("", ""))
         if name in self._groups and event.at is not None and ended_by(event.reason) == BROKER:
             self._groups[name].cut[member] = event.at
@@ -263,6 +278,7 @@ class Frames:
             key: one for key, one in self._waiting.items() if one.at is None or now - one.at < FORGOTTEN
         }
         self._speaks = {key: one for key, one in self._speaks.items() if one[0] in self._groups}
+        self._asks = {key: some for key, one in self._asks.items() if (some := one & self._groups.keys())}
 
 
 def _lasted(group: _Group) -> bool:

@@ -128,8 +128,8 @@ class Explainer:
 
     def __post_init__(self) -> None:
         self.incidents = Incidents(self._ended)
-        self.accounts = Accounts(self._rebalanced)
         self.frames = Frames()
+        self.accounts = Accounts(self._rebalanced, self.frames.gone)
         self._closed: float | None = None
 
     def take(self, event: Event) -> None:
