@@ -28,19 +28,21 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, five processes at a time (tests/parts.py), types among them. What drives pages in a browser is not,
-# but with BROWSER=1.
+# Part after part, five processes at a time (tests/parts.py), types among them: under a quarter of an hour on two
+# processors. Of families of tests that are alike it runs some (tests/harness/thinned.py). What drives pages in a
+# browser is not in it, but with BROWSER=1: of that, too, what is not marked long.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: $(VENV)/ready-test style
 	@$(BIN)/python tests/parts.py $(if $(BROWSER),--browser) $(OUT)
 
-# Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
-# at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
+# Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Some minutes
+# at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at; SOME=1
+# leaves out what is marked long, as `make test BROWSER=1` does.
 AXE := $(OUT)/browser/node_modules/axe-core/axe.min.js
 test-browser: $(VENV)/ready-browser $(AXE) docs
 	@tests/browser/chromium.sh
 	@rm -f $(OUT)/tests-browser.xml
-	$(call PYTEST,browser,tests/browser $(if $(SHOTS),-o python_files='test_*.py screenshots.py' --screenshots=$(OUT)/screenshots))
+	$(call PYTEST,browser,tests/browser $(if $(SOME),,-m 'long or not long') $(if $(SHOTS),-o python_files='test_*.py screenshots.py' --screenshots=$(OUT)/screenshots))
 
 $(AXE): tests/browser/package.json tests/browser/package-lock.json
 	@command -v npm >/dev/null || { echo "rota: no npm found; axe-core, which judges accessibility, comes from it (Debian: apt-get install npm)" >&2; exit 2; }
@@ -131,8 +133,9 @@ nightly: $(VENV)/ready-run
 walks: $(VENV)/ready-run
 	@$(BIN)/rota simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
 
-# What `make test` leaves out: executors, drivers and workers killed, a cluster with two workers, and the whole of what
-# it plays a part of: a quarter of an hour.
+# Exactly what `make test` leaves out: executors, drivers and workers killed, a cluster with two workers, every release
+# of Kafka, the whole of sweeps of which it plays a part, and the other cases of families that it has some of.
+# Pages in a browser aside, which are driven all by `make test-browser`.
 test-long: $(VENV)/ready-test
 	$(BIN)/python -m pytest -m long
 

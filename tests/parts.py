@@ -60,11 +60,11 @@ class Part:
 
 
 class Pages(Part):
-    """The pages in a browser, and the site that is built for that."""
+    """Some pages in a browser, and the site that is built for that."""
 
     def command(self, out: Path) -> Sequence[str]:
         """What runs it."""
-        return ("make", "--no-print-directory", "test-browser", f"OUT={out}")
+        return ("make", "--no-print-directory", "test-browser", "SOME=1", f"OUT={out}")
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,19 @@ def test_each_kind_has_one_that_is_chosen() -> None:
     assert chosen(some(NAMES, 60, always=("sync.07",))) == {"join.00", "sync.07"}
 
 
+def test_tests_that_deal_out_cases_leave_none_for_the_long_ones_alone() -> None:
+    dealt = [chosen(some(NAMES, 3, first=turn)) for turn in range(3)]
+    assert set.union(*dealt) == {*NAMES}
+    assert sum(map(len, dealt)) == len(NAMES)
+    assert chosen(some(["a", "b"], 3, first=2)) == {"a"}, "one of each kind at any rate"
+
+
+def test_cases_can_be_named() -> None:
+    numbers = {"one": 1, "two": 2}
+    told = but(["two"], numbers.values(), name=lambda number: ("one", "two")[number - 1])
+    assert [is_long(case) for case in told] == [False, True]
+
+
 def test_what_is_dear_is_long_and_nothing_else() -> None:
     assert chosen(but({"sync.07"}, NAMES)) == {*NAMES} - {"sync.07"}
     assert chosen(but((), NAMES)) == {*NAMES}

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-
 import pytest
 
-from beside_kafka.consumer_dialogues.broker import broker
 from beside_kafka.consumer_dialogues.steps import Dialogue
 from consumer_dialogues import ALL, GOLDEN, golden, played
-from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
-from rota.conformance.targets.process import NotStarted
 
 PARTS = {"membership", "epochs", "reconcile", "topics", "target", "offsets", "admin", "records"}
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    with ExitStack() as stack:
-        try:
-            fetched(RELEASES["kafka-4.4.0"])
-            where = stack.enter_context(broker(tmp_path_factory.mktemp("kafka")))
-        except (NoJars, NotStarted) as cause:
-            pytest.skip(f"kafka-4.4.0: {cause}")
-        yield where
 
 
 @pytest.mark.parametrize("dialogue", ALL, ids=lambda one: one.slug)

@@ -20,7 +20,7 @@ def said(command: tuple[str, ...], bootstrap: str) -> list[str]:
     return run.stdout.splitlines()
 
 
-@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("level", [pytest.param(0, marks=pytest.mark.long), 2])
 def test_what_is_committed_is_read_and_counts(
     level: int, java: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:

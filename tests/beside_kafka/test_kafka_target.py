@@ -95,7 +95,7 @@ def test_shared_by_equal_settings_and_replaced_when_dead(brokers: Brokers, tmp_p
     assert second.post_mortem(0) is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_no_broker_outlives_a_run(tmp_path: Path, number: signal.Signals) -> None:
     there()
     command = [sys.executable, "-m", "rota", "conform", "--target", KAFKA, "--out", str(tmp_path)]

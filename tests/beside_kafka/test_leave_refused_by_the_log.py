@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
 
-from beside_kafka.consumer_dialogues.broker import broker
 from beside_kafka.consumer_dialogues.stage import Stage, error
 from beside_kafka.consumer_dialogues.steps import HEARTBEAT, body, join, settings, topic
-from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
-from rota.conformance.targets.process import NotStarted
 
 SESSION = 2.0
 SESSIONS = 4
@@ -24,17 +21,6 @@ SESSIONS = 4
 
 TOPIC_SETTING, SET, UNSET = 2, 0, 1
 REFUSED = "UNKNOWN_SERVER_ERROR"
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    with ExitStack() as stack:
-        try:
-            fetched(RELEASES["kafka-4.4.0"])
-            where = stack.enter_context(broker(tmp_path_factory.mktemp("kafka")))
-        except (NoJars, NotStarted) as cause:
-            pytest.skip(f"kafka-4.4.0: {cause}")
-        yield where
 
 
 @pytest.fixture

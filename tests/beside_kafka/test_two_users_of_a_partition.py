@@ -8,35 +8,19 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from beside_kafka.consumer_dialogues.broker import broker
 from beside_kafka.consumer_dialogues.stage import Stage
 from beside_kafka.consumer_dialogues.steps import HEARTBEAT, body, join, settings, topic
 from harness.java_programs import Compiled
-from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
-from rota.conformance.targets.process import NotStarted
 
-RELEASE = RELEASES["kafka-4.4.0"]
 BOTH = "uses [0, 1]"
 INTERVAL_MS = 4000
 """Between heartbeats of the consumer: there is that much time for what has to come before its next."""
-
-
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
-    with ExitStack() as stack:
-        try:
-            fetched(RELEASE)
-            where = stack.enter_context(broker(tmp_path))
-        except (NoJars, NotStarted) as cause:
-            pytest.skip(f"kafka-4.4.0: {cause}")
-        yield where
 
 
 class Held:

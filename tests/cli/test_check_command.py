@@ -216,6 +216,7 @@ def test_a_mutant_is_found_and_its_trace_replays(invoke: Invoke, tmp_path: Path)
     assert max(map(len, lines[:-1])) <= 110
 
 
+@pytest.mark.long
 def test_a_mutant_whose_configuration_another_scope_has_is_run_there_first(
     invoke: Invoke, tmp_path: Path
 ) -> None:

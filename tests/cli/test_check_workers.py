@@ -114,7 +114,9 @@ def crew(what: Plan, count: int = 2, lasting: bool = False) -> Explorers:
     return Explorers(what, systems, count, Limits(), Shortest(lasting), progress)
 
 
-@pytest.mark.parametrize("mutant", [(), ("--mutant", "leader-not-replaced")])
+@pytest.mark.parametrize(
+    "mutant", [(), pytest.param(("--mutant", "leader-not-replaced"), marks=pytest.mark.long)]
+)
 def test_two_workers_report_what_one_reports(
     tmp_path: Path, mutant: tuple[str, ...], timeless: Callable[[Any], Any]
 ) -> None:

@@ -13,6 +13,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from harness import thinned
 from rota.cli.completion import INSTALL, script
 from rota.cli.main import COMMANDS
 from rota.scopes import consumer, load
@@ -37,38 +38,42 @@ def completed(rota: Rota) -> Callable[[str], list[str]]:
     return ask
 
 
+LINES = [
+    ("rota ", ["check", "conform", "completion"]),
+    ("rota ch", ["check"]),
+    ("rota help si", ["simulate"]),
+    ("rota check --res", ["--resume", "--resume-if-any"]),
+    ("rota check --scope ", ["tiny", "small", "standard", "nightly", "endless"]),
+    ("rota check --profile kafka-3", ["kafka-3.x"]),
+    ("rota check --engine f", ["fast"]),
+    ("rota check --mutant barrier-ig", ["barrier-ignores-pending"]),
+    ("rota check --property weakness.unused", ["weakness.unused-id-holds-up"]),
+    ("rota check --property deadl", ["deadlock"]),
+    ("rota check --scope tiny --configuration rejo", ["rejoin"]),
+    ("rota check --master sp", ["spark://"]),
+    ("rota simulate --mutant barrier-ig", ["barrier-ignores-pending"]),
+    ("rota design wa", ["watchers"]),
+    ("rota design watchers --mutant notif", ["notifies-one"]),
+    ("rota design server-side --configuration tw", ["two"]),
+    ("rota rules join.lead", ["join.leader"]),
+    ("rota conform --target kafka-4", ["kafka-4.4.0"]),
+    ("rota conform --diff rota lib", ["librdkafka-mock"]),
+    ("rota conform --embedded sync.unknown-member.str", ["sync.unknown-member.stranger"]),
+    ("rota conform --report ju", ["junit="]),
+    ("rota prove vot", ["voting"]),
+    ("rota prove voting.coun", ["voting.counters"]),
+    ("rota serve --set group.max.si", ["group.max.size="]),
+    ("rota serve --log-level i", ["info"]),
+    ("rota trace --profile kafka-2", ["kafka-2.1"]),
+    ("rota play --mutant barrier-ig", ["barrier-ignores-pending"]),
+    ("rota completion z", ["zsh"]),
+]
+"""What is typed, and some of what is offered."""
+
+
 @pytest.mark.parametrize(
     ("line", "some"),
-    [
-        ("rota ", ["check", "conform", "completion"]),
-        ("rota ch", ["check"]),
-        ("rota help si", ["simulate"]),
-        ("rota check --res", ["--resume", "--resume-if-any"]),
-        ("rota check --scope ", ["tiny", "small", "standard", "nightly", "endless"]),
-        ("rota check --profile kafka-3", ["kafka-3.x"]),
-        ("rota check --engine f", ["fast"]),
-        ("rota check --mutant barrier-ig", ["barrier-ignores-pending"]),
-        ("rota check --property weakness.unused", ["weakness.unused-id-holds-up"]),
-        ("rota check --property deadl", ["deadlock"]),
-        ("rota check --scope tiny --configuration rejo", ["rejoin"]),
-        ("rota check --master sp", ["spark://"]),
-        ("rota simulate --mutant barrier-ig", ["barrier-ignores-pending"]),
-        ("rota design wa", ["watchers"]),
-        ("rota design watchers --mutant notif", ["notifies-one"]),
-        ("rota design server-side --configuration tw", ["two"]),
-        ("rota rules join.lead", ["join.leader"]),
-        ("rota conform --target kafka-4", ["kafka-4.4.0"]),
-        ("rota conform --diff rota lib", ["librdkafka-mock"]),
-        ("rota conform --embedded sync.unknown-member.str", ["sync.unknown-member.stranger"]),
-        ("rota conform --report ju", ["junit="]),
-        ("rota prove vot", ["voting"]),
-        ("rota prove voting.coun", ["voting.counters"]),
-        ("rota serve --set group.max.si", ["group.max.size="]),
-        ("rota serve --log-level i", ["info"]),
-        ("rota trace --profile kafka-2", ["kafka-2.1"]),
-        ("rota play --mutant barrier-ig", ["barrier-ignores-pending"]),
-        ("rota completion z", ["zsh"]),
-    ],
+    thinned.some(LINES),
 )
 def test_what_is_offered(line: str, some: list[str], completed: Callable[[str], list[str]]) -> None:
     offered = completed(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -12,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from harness.thinned import but
 from rota.cli import main as cli
 from rota.cli import tasks
 from rota.cli.errors import MEANINGS
@@ -35,6 +37,8 @@ VERBS = {verb.name: verb for verb in verbs()}
 EXAMPLES = [*cli.EXAMPLES, *(example for verb in VERBS.values() for example in verb.examples)]
 
 QUICK = [example for example in EXAMPLES if example.code is not None]
+
+COMMAND = attrgetter("command")
 
 
 def told(*arguments: str) -> str:
@@ -81,7 +85,7 @@ def parsed(example: Example) -> click.Context:
     return command.make_context(verb, words, parent=GROUP)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command)
+@pytest.mark.parametrize("example", EXAMPLES, ids=COMMAND)
 def test_examples_are_understood(example: Example) -> None:
     assert parsed(example).params is not None
 
@@ -92,7 +96,17 @@ def test_a_wrong_example_is_found(command: str) -> None:
         parsed(Example(command, "Planted."))
 
 
-@pytest.mark.parametrize("example", QUICK, ids=lambda example: example.command)
+SECONDS = {
+    "rota check --property weakness.unused-id-holds-up",
+    "rota check --scope tiny --mutant barrier-ignores-pending --configuration rejoin",
+    "rota check --scope tiny --reach 'coordinator.group.state == \"Stable\"'",
+    "rota conform --embedded heartbeat",
+    "rota design watchers",
+}
+"""Examples that take some; of each of these verbs another is played always, or its tests play such calls."""
+
+
+@pytest.mark.parametrize("example", but(SECONDS, QUICK, name=COMMAND), ids=COMMAND)
 def test_quick_examples_do_what_they_say(example: Example, rota: Rota) -> None:
     outcome = rota(*shlex.split(example.command)[1:])
     assert outcome.returncode == example.code, outcome.stderr.decode()

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from click import unstyle
 
+from harness.thinned import but
 from rota.report import format as layout
 from rota.report.check_text import RunTable
 from rota.report.format import coloured, reflowed, width, wrapped
@@ -87,10 +88,16 @@ def too_long(lines: list[str], columns: int) -> list[str]:
     ]
 
 
+WIDTHS = [
+    *(pytest.param(call, 60, id=name) for name, call in CALLS.items()),
+    pytest.param(CALLS["violated"], 80, id="violated, wider"),
+    pytest.param(CALLS["help of a verb"], 80, id="help, wider"),
+]
+
+
 @pytest.mark.parametrize(
     ("arguments", "columns"),
-    [*((call, 60) for call in CALLS.values()), (CALLS["violated"], 80), (CALLS["help of a verb"], 80)],
-    ids=[*CALLS, "violated, wider", "help, wider"],
+    but(["holds", "violated, wider", "prove", "conform", "rules", "cases"], WIDTHS),
 )
 def test_lines_fit_the_terminal(tmp_path: Path, arguments: tuple[str, ...], columns: int) -> None:
     code, lines = on_terminal(columns, tmp_path, *arguments)

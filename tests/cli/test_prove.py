@@ -244,6 +244,7 @@ def test_groups_that_were_interrupted_say_so() -> None:
     assert lines == ["ok  a.b  1 proved                2.00 s, 39 not decided"]
 
 
+@pytest.mark.long
 def test_each_group_is_told_once(invoke: Invoke) -> None:
     result = invoke("voting", "--negative")
     assert result.exit_code == 0

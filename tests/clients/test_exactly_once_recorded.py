@@ -25,7 +25,7 @@ SETTINGS = {"group.initial.rebalance.delay.ms": 300}
     [
         ("", "holds", []),
         ("aborted-offsets-count", "violated", ["offsets.fetch"]),
-        ("stored-without-its-transaction", "violated", ["offsets.fetch"]),
+        pytest.param("stored-without-its-transaction", "violated", ["offsets.fetch"], marks=pytest.mark.long),
     ],
 )
 def test_what_is_committed_in_transactions_is_judged(bug, verdict, rules, tmp_path, caplog):

@@ -1,9 +1,12 @@
 """A server with a bug, planted by a proxy, fails a scenario, and the failure says what is wrong."""
 
+from operator import attrgetter
+
 import pytest
 
 from harness.clients.meddler import BUGS
 from harness.clients.planted import Planted
+from harness.thinned import some
 
 # kafka-python reads its schemas in a way that the standard library gives up.
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
@@ -33,7 +36,7 @@ PLANTED = {
 """What is played, by whom, on a server with which bug → what the failure says."""
 
 
-@pytest.mark.parametrize("case", PLANTED, ids=str)
+@pytest.mark.parametrize("case", some(PLANTED, kind=attrgetter("bug"), name=str), ids=str)
 def test_the_bug_is_found(case, played):
     assert played.failure is not None, "all went well"
     with pytest.raises(AssertionError, match=PLANTED[case]):

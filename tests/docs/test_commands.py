@@ -11,6 +11,7 @@ import click
 import pytest
 
 from harness.commands import ROOT, Terminal, differs
+from harness.thinned import but
 from rota.cli.main import COMMANDS, main
 from rota.report.site import property_pages
 from rota.report.site.blocks import BlockError, Mark, blocks, unmarked
@@ -42,7 +43,17 @@ def test_every_command_has_a_mark(name: str) -> None:
     assert list(unmarked(PAGES[name])) == []
 
 
-@pytest.mark.parametrize("name", having(Mark.QUICK))
+SECONDS = (
+    "docs/asking-a-trace.md",
+    "docs/judge-in-ci.md",
+    "docs/tutorial-find-a-bug.md",
+    "docs/your-own-coordinator.md",
+    "docs/your-own-system.md",
+)
+"""Pages whose quick commands take some together: they are followed with -m long."""
+
+
+@pytest.mark.parametrize("name", but(SECONDS, having(Mark.QUICK)))
 def test_quick_commands_do_what_the_page_says(name: str, tmp_path: Path) -> None:
     assert problems(PAGES[name], tmp_path, Mark.QUICK) == []
 

@@ -8,6 +8,7 @@ import pytest
 
 from harness.consumer_walk_hunt import grounds
 from harness.first_failed import first_failed
+from harness.thinned import but
 from rota.doubt import suspects
 from rota.doubt.consumer import DoubtingConsumers
 from rota.doubt.search import _begun, _explained, _Runs
@@ -28,7 +29,7 @@ NEAREST = ("full-request-untold", "takes-what-others-own")
 """Those of them of which another rule is the one by which the answer was due."""
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", but(["takes-what-others-own"], FOUND))
 def test_the_rule_that_is_broken_is_told_first(name):
     """Not the rule by which another answer was due, which is sound."""
     before, after = first_failed(consumer_bugs()[name], grounds(1))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness.thinned import but
 from rota.environment import world
 from rota.environment.broker import coordinator
 from rota.environment.broker.log import Log, Prospects, Records
@@ -79,12 +80,20 @@ def images(system: System, reachable: Search) -> set[State]:
     return {image(state, broker.prospects, broker.live) for state in reachable(system)}
 
 
-LONG = "a crash of one of two, admitted at once"
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == LONG)) for name in CONFIGURATIONS]
+LIKE_OTHERS = (
+    "a broken connection",
+    "a crash of one of two, admitted at once",
+    "a fail-over of static members",
+    "a fail-over with the Scala coordinator",
+    "a late client",
+    "a static member whose replacement may fail",
+    "one static of two, one leaves",
+    "too many for the group",
 )
+"""Those that take longest; of each of their faults, members and coordinators there is another."""
+
+
+@pytest.mark.parametrize("name", but(LIKE_OTHERS, CONFIGURATIONS))
 def test_image_of_all_states_is_the_settled_system(name: str, reachable: Search) -> None:
     full = world(settle=False, **CONFIGURATIONS[name])
     assert images(full, reachable) == reachable(world(settle=True, **CONFIGURATIONS[name]))

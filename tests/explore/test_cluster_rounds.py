@@ -14,6 +14,7 @@ import pytest
 import toys
 
 from harness.spark_here import Context
+from harness.thinned import but
 from rota.explore import reference
 from rota.explore.compiled import packing
 from rota.explore.result import Limits, Verdict
@@ -130,7 +131,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("name", ["die-hard-9", "channel", "scatter"])
+@pytest.mark.parametrize("name", but(["channel"], ["die-hard-9", "channel", "scatter"]))
 def test_states_are_packed_anew(name: str) -> None:
     assert agree(toys.ALL[name](), Context(forget=True))
     assert agree(toys.ALL[name](), Context(tries=2), local_levels=3)

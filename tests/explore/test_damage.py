@@ -387,7 +387,8 @@ def small(limits: Limits, progress: Any) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("explore", "stride"), [(small, 1), (fast, 13), (WAYS["spark"], 23), (WAYS["plain"], 17)]
+    ("explore", "stride"),
+    [(small, 1), (fast, 13), pytest.param(WAYS["spark"], 23, marks=pytest.mark.long), (WAYS["plain"], 17)],
 )
 def test_killed_at_any_call_it_goes_on_from_the_level_before(
     explore: Callable[[Limits, Any], Result], stride: int, tmp_path: Path

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import mistakes
 import pytest
 
 from harness.spark_here import Context
+from harness.thinned import some
 from rota.explore import Limits, Result, reference
 from rota.explore.fast import engine as fast
 from rota.explore.fast import numpy_search
@@ -78,7 +80,7 @@ def told(explore: Explore, system: System) -> UserError:
     return error.value
 
 
-@pytest.mark.parametrize("name", mistakes.MISTAKES)
+@pytest.mark.parametrize(("name", "explore"), some(product(mistakes.MISTAKES, ENGINES)), indirect=["explore"])
 def test_a_mistake_names_itself_its_line_and_the_shortest_run(name: str, explore: Explore) -> None:
     wanted, error = mistakes.MISTAKES[name], told(explore, mistakes.mistaken(name))
     assert error.where == wanted.where

@@ -67,7 +67,9 @@ def test_a_planted_bug_is_found_by_its_rule(name):
     assert hunted.failed.rule == FOUND[name]
 
 
-@pytest.mark.parametrize("name", ["fenced-join-starts-anew", "unknown-member-starts-anew"])
+@pytest.mark.parametrize(
+    "name", ["fenced-join-starts-anew", pytest.param("unknown-member-starts-anew", marks=pytest.mark.long)]
+)
 def test_to_judge_only_what_sounds_different_leaves_out_nothing(name):
     """It finds the same walk as judging each of them does."""
     bug = core_bugs()[name]

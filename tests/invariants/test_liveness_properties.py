@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness.thinned import but
 from rota.explore.liveness.check import LivenessResult, check
 from rota.explore.liveness.graph import build
 from rota.explore.result import Verdict
@@ -71,12 +72,25 @@ CONFIGURATIONS: dict[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
+LIKE_OTHERS = (
+    "a broken connection, no handshake",
+    "a crash",
+    "change",
+    "leave-and-rejoin",
+    "one client, two faults",
+    "two changes",
+    "two failed appends",
+    "two rejoins",
+)
+"""Those that have each of their faults alone beside them, and take longest."""
+
+
 def judged(settings: Mapping[str, Any], mutant: str | None = None, *names: str) -> LivenessResult:
     chosen = [BY_NAME[name] for name in names] if names else LIVENESS
     return check(system(settings, mutant), chosen, max_states=60_000)
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", but(LIKE_OTHERS, CONFIGURATIONS))
 def test_liveness_holds(name: str) -> None:
     result = judged(CONFIGURATIONS[name])
     assert {v.name: v.lasso and v.lasso.lines for v in result.verdicts if v.lasso} == {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+from harness.thinned import some
 from rota.explore.fast.engine import explore
 from rota.explore.liveness.check import check
 from rota.explore.result import DEADLOCK, Limits, Result, Verdict
@@ -72,7 +74,7 @@ def steps_to(one: Upstream) -> int:
     return violation.steps
 
 
-@pytest.mark.parametrize("one", UPSTREAM, ids=lambda one: one.mutant)
+@pytest.mark.parametrize("one", some(UPSTREAM, name=attrgetter("mutant")), ids=attrgetter("mutant"))
 def test_a_bug_met_upstream_breaks_its_sentence(one: Upstream) -> None:
     assert steps_to(one) == one.steps
     assert one.planted.seen_in

@@ -47,6 +47,7 @@ def test_every_pinned_pair_of_rule_and_state_is_reached(walk):
     assert not new, f"reached for the first time: {sorted(new)}; pin them: python tests/oracle/pin.py"
 
 
+@pytest.mark.long
 def test_the_run_is_the_same_every_time():
     """Also where sets are gone through in another order."""
     program = "from rota.oracle.walk import walk; print(repr(walk(40).examples))"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import z3
 
+from harness.thinned import some
 from rota.proofs.core.claims import CONJUNCTS, as_formula, before, changed, symbols, touched
 from rota.proofs.core.coverage import COVERED, MOVES, OUTSIDE, PARTS, WORDS, moves_of
 from rota.proofs.core.logic import (
@@ -179,7 +180,7 @@ def agrees(facts: list[Any], formula: Any, expected: bool) -> bool:
     return bool(solver.check() == z3.unsat)
 
 
-@pytest.mark.parametrize("move", MOVES, ids=named)
+@pytest.mark.parametrize("move", some(MOVES, 2, name=named), ids=named)
 def test_both_readings_agree(move: Move) -> None:
     """On the guard, on the state afterwards, and on one that differs from it in one place."""
     made, pre, args = random_step(move, seed=len(move.name))

@@ -1,4 +1,7 @@
-"""All obligations of all families: as expected, not by contradiction, and broken by what must break them."""
+"""Obligations of all families: as expected, not by contradiction, and broken by what must break them.
+
+Of each group some are asked; with -m long the others, and `rota prove` asks all.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 
+from harness.thinned import some
 from rota.cli.prove_plan import Item, plan
 from rota.cli.prove_workers import Answer, Provers
 from rota.proofs import FAMILIES, Asking, Claim, Family, Obligation, decide, family_of, select
@@ -42,22 +47,34 @@ def named(one: Obligation | Item | Family) -> str:
     return one.name
 
 
+def group(one: Obligation | Item) -> str:
+    """What is printed together."""
+    return group_of(named(one))
+
+
 Answers = dict[tuple[str, int], Answer]
 """By what is asked, and how often it was asked before."""
 
 
 @pytest.fixture(scope="module")
-def answers() -> Answers:
-    """Everything in two processes: obligations, many with another seed and tactic once more, and variants."""
+def answers(request: pytest.FixtureRequest) -> Answers:
+    """What tests look at, in two processes: obligations, many with another seed and tactic, variants."""
     again = Asking(seed=1, tactic="old-arith")
-    asked = [(Item(one), 0, Asking()) for one in ALL] + [(item, 1, again) for item in TWICE]
-    asked += [(item, 0, Asking()) for item in NEGATIVE]
+    every = [(Item(one), 0, Asking()) for one in ALL] + [(item, 1, again) for item in TWICE]
+    every += [(item, 0, Asking()) for item in NEGATIVE]
+    wanted = {
+        named(one)
+        for test in request.session.items
+        if test.path == Path(__file__) and hasattr(test, "callspec")
+        for one in test.callspec.params.values()
+    }
+    asked = [one for one in every if named(one[0]) in wanted]
     with Provers([item.question(asking) for item, _, asking in asked], 2) as provers:
         heard = dict(one for one in provers.answers() if one)
     return {(named(item), turn): heard[number] for number, (item, turn, _) in enumerate(asked)}
 
 
-@pytest.mark.parametrize("one", ALL, ids=named)
+@pytest.mark.parametrize("one", some(ALL, 4, kind=group), ids=named)
 def test_verdicts(one: Obligation, answers: Answers) -> None:
     name = named(Item(one))
     for turn in (0, 1) if (name, 1) in answers else (0,):
@@ -66,7 +83,7 @@ def test_verdicts(one: Obligation, answers: Answers) -> None:
         assert (answer.counterexample is not None) == (one.expect == "refuted")
 
 
-@pytest.mark.parametrize("item", NEGATIVE, ids=named)
+@pytest.mark.parametrize("item", some(NEGATIVE, kind=group, name=named), ids=named)
 def test_variants_are_refuted(item: Item, answers: Answers) -> None:
     answer = answers[named(item), 0]
     assert answer.verdict == "refuted", answer.reason

@@ -309,7 +309,7 @@ def test_all_offsets_of_a_group_asked_for_again_and_again(version, serving, stre
     assert longest < LINES
 
 
-@pytest.mark.parametrize("version", [8, 10])
+@pytest.mark.parametrize("version", [pytest.param(8, marks=pytest.mark.long), 10])
 def test_offsets_of_many_topics_are_told_whole(version, serving, stretches, connect):
     server, address = serving()
     client = connect(address)

@@ -158,7 +158,10 @@ def test_where_nobody_says_whether_clients_have_to_authenticate_again_it_is_unde
     assert judged(dropped(), terms_of(fresh=True, reauthenticates=True)).verdict == "holds"
 
 
-@pytest.mark.parametrize(("bug", "plan"), [("restart-ignores-the-vote", 101), ("first-vote-for-ever", 0)])
+@pytest.mark.parametrize(
+    ("bug", "plan"),
+    [pytest.param("restart-ignores-the-vote", 101, marks=pytest.mark.long), ("first-vote-for-ever", 0)],
+)
 def test_a_coordinator_that_raises_is_found(bug, plan):
     """rota's server ends the connection whose request has made it raise."""
     bug = core_bugs()[bug]
