@@ -1,13 +1,18 @@
-"""What holds of every page: nothing goes wrong, nothing is asked for, all can be read, by everybody."""
+"""What holds of every page: nothing goes wrong, nothing is asked for, all can be read, by everybody.
+
+`make test BROWSER=1` looks at each page in one way, in turn; `make test-browser` in all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from browser.driving import BOTH, NARROW, Driver, Look, focus_faults, inaccessible, not_shown, sideways
+from harness.thinned import long, some
 
 Address = Callable[[str], str]
 
@@ -26,8 +31,18 @@ PAGES = [
 """Those that are driven; what opening a large one costs is judged by itself."""
 
 
-@pytest.mark.parametrize("look", BOTH, ids=str)
-@pytest.mark.parametrize("name", PAGES)
+FILES = [name for name in PAGES if name != "play"]
+
+
+def in_turn(ways: Sequence[object]) -> list[Any]:
+    """Each page in each way; not marked long is the first page in the first, the next in the next."""
+    pairs = [(place, name, way) for place, name in enumerate(PAGES) for way in ways]
+    return [
+        (name, way) if way is ways[place % len(ways)] else long((name, way)) for place, name, way in pairs
+    ]
+
+
+@pytest.mark.parametrize(("name", "look"), in_turn(BOTH), ids=str)
 def test_it_is_as_it_should_be(driver: Driver, address: Address, axe: Path, name: str, look: Look) -> None:
     watched = driver.open(address(name), look)
     assert watched.page.title()
@@ -36,15 +51,14 @@ def test_it_is_as_it_should_be(driver: Driver, address: Address, axe: Path, name
     assert watched.wrong == []
 
 
-@pytest.mark.parametrize("width", [1400, NARROW])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("name", "width"), in_turn([NARROW, 1400]), ids=str)
 def test_tab_goes_through_it_in_order(driver: Driver, address: Address, name: str, width: int) -> None:
     watched = driver.open(address(name), Look(width=width))
     assert focus_faults(watched.page) == []
     assert watched.wrong == []
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "play"])
+@pytest.mark.parametrize("name", some(FILES, 2))
 def test_it_can_be_read_without_scripts(
     driver: Driver, address: Address, texts: Callable[[str], list[str]], name: str
 ) -> None:
@@ -56,7 +70,7 @@ def test_it_can_be_read_without_scripts(
         assert watched.wrong == []
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "play"])
+@pytest.mark.parametrize("name", some(FILES, 2, first=1))
 def test_print_leaves_nothing_out(
     driver: Driver, address: Address, texts: Callable[[str], list[str]], name: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import toys
 
 from harness.spark_here import Context
+from harness.thinned import some
 from rota.explore import Limits, Result, reference
 from rota.explore.spark import combinations, session
 from rota.explore.spark import engine as spark
@@ -70,8 +72,7 @@ systems = pytest.mark.parametrize("name", SYSTEMS)
 # ---- partitions that meet the same
 
 
-@systems
-@pytest.mark.parametrize("forget", [True, False])
+@pytest.mark.parametrize(("name", "forget"), some(product(SYSTEMS, [True, False])))
 def test_what_several_partitions_meet_counts_once(name: str, forget: bool) -> None:
     system = SYSTEMS[name]()
     result = run(system, Context(forget), partitions=5)
@@ -100,8 +101,7 @@ def test_what_ended_early_counts_nothing() -> None:
 # ---- what is lost
 
 
-@systems
-@pytest.mark.parametrize("master", ["local[3,4]", ELSEWHERE])
+@pytest.mark.parametrize(("name", "master"), some(product(SYSTEMS, ["local[3,4]", ELSEWHERE]), first=1))
 def test_a_repeated_task_tells_what_its_first_try_has_told(name: str, master: str) -> None:
     assert right(SYSTEMS[name](), run(SYSTEMS[name](), Context(tries=2, master=master)))
 
@@ -129,8 +129,7 @@ def resumed(system: System, folder: Path, context: Context, die_after: int = 6) 
     return spark.explore(system, replace(limits, resume=True), context=context)
 
 
-@systems
-@pytest.mark.parametrize("forget", [True, False])
+@pytest.mark.parametrize(("name", "forget"), some(product(SYSTEMS, [True, False]), first=2))
 def test_what_was_judged_before_a_search_ended_counts_when_it_is_resumed(
     name: str, forget: bool, tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_states_are_packed_anew(name: str) -> None:
 
 
 @pytest.mark.usefixtures("narrow")
+@pytest.mark.long
 def test_states_are_put_aside_and_packed_anew_where_memory_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     done: dict[str, int] = {"aside": 0, "anew": 0}
 

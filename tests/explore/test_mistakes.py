@@ -164,7 +164,13 @@ def test_the_graph_of_endless_runs_has_the_same_mistakes(
 # ---- limits that all have in common
 
 
-@pytest.mark.parametrize("count", [1000, 1001])
+FEWEST = ("fast 1000", "fast 1001")
+"""Where a limit is met and passed by one engine at any rate."""
+
+
+@pytest.mark.parametrize(
+    ("explore", "count"), some(product(ENGINES, (1000, 1001)), always=FEWEST), indirect=["explore"]
+)
 def test_so_many_messages_are_too_many_for_every_engine(count: int, explore: Explore) -> None:
     if count <= MAX_MESSAGES:
         explore(mistakes.talking(count))

@@ -28,7 +28,7 @@ def asks(plans: int) -> Iterator[Ask]:
 def test_requests_are_carried_as_the_codec_carries_them():
     """What `carried` leaves of a request is what the codec writes and reads of it."""
     seen = set()
-    for ask in asks(300):
+    for ask in asks(150):
         seen.add((ask.api, ask.version))
         body = body_of(ask.request, ask.version)
         about = {"about": body.pop("about")} if "about" in body else {}

@@ -257,7 +257,7 @@ def test_offsets_that_are_fetched_again_and_again_have_an_answer_that_ends(servi
     assert longest < LINES
 
 
-@pytest.mark.parametrize("version", [7, 8, 10])
+@pytest.mark.parametrize("version", [7, pytest.param(8, marks=pytest.mark.long), 10])
 def test_offsets_of_many_partitions_are_told_whole(version, serving, stretches, connect):
     """Ten thousand partitions of two topics, committed in one request and fetched in another."""
     server, address = serving()

@@ -173,7 +173,7 @@ def test_headers_count_as_records(monkeypatch):
     assert "records and headers together may be 50" in verdict(across)
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("compression", [pytest.param("none", marks=pytest.mark.long), "gzip"])
 def test_a_megabyte_of_records_is_read_in_short_steps(compression):
     found = [Record(index, index, None, None) for index in range(100_000)]
     seconds, longest, held = cost(encode_batch(found, compression=compression))
