@@ -46,7 +46,7 @@ def test_commands_are_copied_without_their_prompt(driver: Driver, address: Addre
 
 
 def test_the_sidebar_shows_where_one_is(driver: Driver, address: Address) -> None:
-    """Its tree is made once for each folder: on a page one entry is marked, and the branches to it are open."""
+    """Its tree is made once for a folder: on a page one entry is marked, and the branches to it are open."""
     for page, name, opened in (
         ("rule/join.leader", "join.leader", 2),
         ("rule/join", "join", 2),

@@ -15,7 +15,7 @@ def rota(*arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments])
 
 
-PAIR = ("check", "--protocol", "consumer", "--engine", "reference", "--configuration", "pair")
+PAIR = ("check", "--protocol", "consumer", "--configuration", "pair")
 
 
 def test_a_configuration_holds_with_its_pinned_counts(tmp_path: Path) -> None:
