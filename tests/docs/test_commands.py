@@ -46,6 +46,7 @@ def test_every_command_has_a_mark(name: str) -> None:
 SECONDS = (
     "docs/asking-a-trace.md",
     "docs/judge-in-ci.md",
+    "docs/judging-a-coordinator.md",
     "docs/tutorial-find-a-bug.md",
     "docs/your-own-coordinator.md",
     "docs/your-own-system.md",

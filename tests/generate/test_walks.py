@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from harness.thinned import but
 from harness.told import Told
 from harness.walk_hunt import grounds
 from harness.walk_terms import TERMS
@@ -59,7 +60,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", but(["unknown-member-starts-anew"], FOUND))
 def test_a_planted_bug_is_found_by_its_rule(name):
     """The rule that is told is the one that is broken."""
     hunted = hunt(core_bugs()[name], grounds(1, "kafka-4.x"))

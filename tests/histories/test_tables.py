@@ -194,6 +194,7 @@ def test_a_file_that_has_changed_or_gone_is_refused(tmp_path):
         as_tables([folder], tmp_path / "out", terms_of(fresh=True), unordered=True)
 
 
+@pytest.mark.long
 def test_of_a_week_only_its_days_are_read(tmp_path):
     began = 1_800_000_000.0
     for day in range(12):
