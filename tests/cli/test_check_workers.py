@@ -309,7 +309,7 @@ def test_an_interrupt_keeps_what_is_there_although_something_before_it_is_missin
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("send", [os.kill, os.killpg])
+@pytest.mark.parametrize("send", [os.kill, pytest.param(os.killpg, marks=pytest.mark.long)])
 def test_an_interrupt_ends_the_workers(tmp_path: Path, send: Callable[[int, int], None]) -> None:
     names = ("core", "raw-offsets-two", "fault-leave-and-rejoin")
     chosen = [word for name in names for word in ("--configuration", name)]

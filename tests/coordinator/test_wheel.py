@@ -110,7 +110,7 @@ def run(make):
     run_state_machine_as_test(
         type("Machine", (WheelIsASortedList,), {"make": make}),
         settings=settings(
-            max_examples=500,
+            max_examples=300,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,

@@ -99,7 +99,7 @@ def test_without_the_library_the_remedy_is_named(how, monkeypatch):
     assert str(told.value) == wanted
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.sampled_from(HOWS), st.data())
 def test_whatever_is_packed_there_it_is_read_or_refused(how, data):
     body = bytearray(packed(encode_batch(SMALL)[HEADER_SIZE:], how))
