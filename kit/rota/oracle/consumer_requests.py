@@ -123,7 +123,7 @@ def asked(one: happens.Input, group: AnyGroup | None, cluster: Cluster, serial: 
         case happens.Fetch():
             return _fetch(one, group)
         case happens.DeleteOffsets() if isinstance(group, ConsumerGroup):
-            deleted = core.OffsetDelete(GROUP_ID, (core.OffsetDeleteTopic(one.topic, (0,)),))
+            deleted = core.OffsetDelete(GROUP_ID, (core.OffsetDeleteTopic(one.topic, (0, 1, 2)),))
             return Asked(
                 lambda it, to: it.offset_delete(deleted, 0, to, lambda metadata: ()),
                 spec.OffsetDeleteRequest(GROUP_ID, one.topic),
