@@ -6,8 +6,9 @@ refuses what removed a member, it looks after the member again (`timers.RETRY_MS
 nothing waits for what is of the group, and not for offsets alone that are on their way to the log.
 
 Left out: what the log takes behind a batch that it has refused, appends that time out (in a broker neither
-comes alone), what the classic protocol does, and a log that refuses the commit that made a classic group
-(`offsets.commit-without-membership` leaves out that it is gone again).
+comes alone); what the classic protocol does; a log that refuses the commit that made a classic group
+(`offsets.commit-without-membership` leaves out that it is gone again); and more members than the spec's
+assignor puts in all orders.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from rota.oracle.consumer_requests import (
 from rota.oracle.consumer_sides import TIMERS, ConsumerSides, Pending
 from rota.oracle.consumer_translate import TwoHashesError
 from rota.oracle.report import Divergence
+from rota.spec.consumer.assignors import MOST_ORDERS
 from rota.spec.consumer.group import ClassicGroup, ConsumerGroup
 from rota.spec.consumer.messages import Call
 from rota.spec.consumer.persistence import Answered, Batch, Shard
@@ -41,8 +43,8 @@ from rota.spec.consumer.step import Step, Timer
 from rota.spec.consumer.vocabulary import ErrorCode, RecordKind
 
 BESIDE = happens.Commit | happens.DeleteGroup | happens.Fetch
-"""What is left out while the group is gone and the log has not said so: it would be about a classic one, or, of a
-fetch, about the group as the log has it, which is still there to the core and to brokers."""
+"""What is left out while the group is gone and the log has not said so: it would be about a classic one, or,
+of a fetch, about the group as the log has it, which is still there to the core and to brokers."""
 
 
 class ConsumerLockstep(ConsumerSides):
@@ -95,8 +97,15 @@ class ConsumerLockstep(ConsumerSides):
                 return self._classic_member(one.comes)
         if self.appends and not isinstance(self.group, ConsumerGroup) and isinstance(one, BESIDE):
             return None
+        if isinstance(one, happens.Beat) and self._is_one_too_many(one):
+            return None
         request = asked(one, self.group, self.cluster, self._serial + 1)
         return None if request is None else lambda: self._ask(request)
+
+    def _is_one_too_many(self, one: happens.Beat) -> bool:
+        """Whether somebody comes to a group of so many that the spec does not go through all their orders."""
+        members = self.group.members if isinstance(self.group, ConsumerGroup) else {}
+        return len(members) >= MOST_ORDERS and one.member_id not in members
 
     def _wait(self, ms: int) -> None:
         self.now += ms
