@@ -159,8 +159,8 @@ def rows(folder: Path, name: str, columns: Sequence[str] | None = None) -> Itera
 
 
 def _rows(path: Path, columns: Sequence[str] | None, at_once: int) -> Iterator[dict[str, Any]]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=at_once, columns=columns):
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=at_once, columns=columns, use_threads=False):
             yield from batch.to_pylist()
 
 
