@@ -56,6 +56,8 @@ COURSES: tuple[tuple[Input, ...], ...] = (
     (*ONE, Commit(), Stored(), Commit("m2"), Commit(ahead=1), Commit(version=8)),
     (*ONE, Fetch(), Fetch(ahead=-1), Fetch(None, "zero"), Fetch("m2"), Fetch(None, "none")),
     (*ONE, Leave(), Stored(), Commit(since="none"), Stored()),
+    (*ONE, Beat("m1", "zero", LEAVE_EPOCH), DeleteGroup(), Failed(2)),
+    (*ONE, Commit(index=1), Stored(), Beat(names=("u",)), DeleteOffsets(), Stored(), Stored()),
     (*ONE, Commit(), Stored(), DeleteOffsets(), DeleteOffsets("u")),
     (*ONE, Commit(), Stored(), Leave(), Stored(), DeleteOffsets(), Stored()),
     (*ONE, Leave(), Stored(), DeleteGroup()),

@@ -72,17 +72,19 @@ def _note_what_is_left(hosted: Hosted, group: ConsumerGroup, one: Write, error_c
 
 
 def mend(step: Step, hosted: Hosted) -> None:
-    """After the log's answers: write what they left to be mended, and watch who is there again."""
-    while hosted.to_mend:
-        group_id, keys = hosted.to_mend.popitem()
-        group = hosted.by_id.get(group_id)
+    """After the log's answers: write what they left to be mended, and watch who is there again.
+
+    A group that is being removed may be there again, too: what is to be done for it waits for that.
+    """
+    for group_id in hosted.to_mend.keys() - hosted.leaving.keys():
+        keys, group = hosted.to_mend.pop(group_id), hosted.by_id.get(group_id)
         if group is not None:
             writing = Writing(group)
             for key in sorted(keys):
                 writing.put(key, group.get(key))
             write(step, hosted, writing, unanswered)
-    while hosted.to_watch:
-        group_id, member_id = hosted.to_watch.pop()
+    for group_id, member_id in sorted(one for one in hosted.to_watch if one[0] not in hosted.leaving):
+        hosted.to_watch.remove((group_id, member_id))
         group = hosted.by_id.get(group_id)
         if group is not None and member_id in group.members:
             watch(step, group, member_id, RETRY_MS)
