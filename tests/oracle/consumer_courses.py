@@ -33,6 +33,7 @@ ONE: tuple[Input, ...] = (TopicIs(), JOIN, Stored())
 TOLD: tuple[Input, ...] = (*TWO, Beat(), Stored())
 LED: tuple[Input, ...] = (*TOLD, Beat(owned="assigned"), Stored(), Beat("m2"), Stored())
 BIG = TopicIs(partitions=4)
+FULL = Beat(names=("t",), owned="assigned", timeout_ms=7_000)
 
 COURSES: tuple[tuple[Input, ...], ...] = (
     *((one,) for one in MISTAKES),
@@ -56,6 +57,7 @@ COURSES: tuple[tuple[Input, ...], ...] = (
     (*ONE, Commit(), Stored(), Commit("m2"), Commit(ahead=1), Commit(version=8)),
     (*ONE, Fetch(), Fetch(ahead=-1), Fetch(None, "zero"), Fetch("m2"), Fetch(None, "none")),
     (*ONE, Leave(), Stored(), Commit(since="none"), Stored()),
+    (FULL, Stored(), FULL),
     (*ONE, Beat("m1", "zero", LEAVE_EPOCH), DeleteGroup(), Failed(2)),
     (*ONE, Commit(index=1), Stored(), Beat(names=("u",)), DeleteOffsets(), Stored(), Stored()),
     (*ONE, Commit(), Stored(), DeleteOffsets(), DeleteOffsets("u")),
@@ -114,7 +116,7 @@ COURSES: tuple[tuple[Input, ...], ...] = (
      Failed(2), Due("rebalance")),
     (*ONE, Beat("m2", "zero", 1)),
     (BIG, *TOLD[1:], Beat(owned="part")),
-    (*ONE, Beat("m1", names=("t",), owned="assigned", timeout_ms=7_000)),
+    (FULL, Stored(), FULL),
     (Settings(interval_ms=1_000), TopicIs(), TopicIs("u", 2), JOIN, SECOND,
      Beat(names=("u",), owned="assigned")),
     (*ONE, TopicIs(partitions=3), Beat(), SECOND, replace(JOIN, member_id="m3"), Beat(),
