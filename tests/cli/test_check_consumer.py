@@ -38,6 +38,7 @@ def test_a_mutant_is_found_and_its_trace_is_read_and_replayed(tmp_path: Path) ->
     assert "parts: at step 4, which leads elsewhere without the mutant" in sound.output
 
 
+@pytest.mark.long
 def test_endless_runs_are_judged_where_something_is_said_of_them(tmp_path: Path) -> None:
     result = rota("check", "--protocol", "consumer", "--liveness", "--max-states", "5")
     assert result.exit_code == 5

@@ -117,7 +117,7 @@ def test_a_violation_is_told_the_same_but_for_seconds(tmp_path: Path) -> None:
     assert timeless(first) == timeless(second)
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.long), "fast"])
 def test_workers_change_circumstances_only(engine: str, two: Two) -> None:
     alone_it_says, both_say = (two(engine, count, "1") for count in ("1", "2"))
     assert answer(alone_it_says) == answer(both_say)

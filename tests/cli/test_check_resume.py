@@ -36,7 +36,9 @@ def test_it_says_from_where_it_goes_on(invoke: Invoke) -> None:
     assert invoke(*CORE, "--resume", "--quiet").stderr == ""
 
 
-@pytest.mark.parametrize("found", ["nothing", "an empty folder", "other configurations"])
+@pytest.mark.parametrize(
+    "found", ["nothing", pytest.param("an empty folder", marks=pytest.mark.long), "other configurations"]
+)
 def test_with_nothing_to_go_on_with_it_is_refused_or_begins(found: str, invoke: Invoke) -> None:
     if found == "an empty folder":
         Path("kept", "core").mkdir(parents=True)

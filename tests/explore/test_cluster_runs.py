@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from harness.thinned import but
 from rota.explore.cache.digest import digest_of
 from rota.explore.compiled import state_set
 from rota.explore.spark.worker import visited
@@ -81,7 +82,7 @@ def holds(run, states):
     return True
 
 
-@pytest.mark.parametrize("words", [1, 2, 3])
+@pytest.mark.parametrize("words", but(("1", "3"), [1, 2, 3]))
 def test_new_states_are_those_of_no_known_run(tmp_path, words):
     blocks = [some(3000, words, 40 if words > 1 else 3000, seed) for seed in range(8)]
     blocks.append(some(200, words, 2**63, 9).repeat(30, axis=0))
@@ -266,7 +267,7 @@ def test_few_runs_and_few_rewrites():
         assert rewritten <= total * 9  # log2 of the levels, and one
 
 
-@pytest.mark.parametrize("words", [1, 2, 3])
+@pytest.mark.parametrize("words", but(("1", "3"), [1, 2, 3]))
 def test_a_box_loses_nothing(words):
     blocks = [some(700, words, 12 if words > 1 else 900, seed) for seed in range(12)]
     for memory in (1, 1 << 12, MEGABYTE):

@@ -545,6 +545,7 @@ def test_planted_bug_offsets_are_stored_in_one_step(serving, stretches, connect,
         test_offsets_of_many_topics_are_told_whole(8, serving, stretches, connect)
 
 
+@pytest.mark.long
 def test_planted_bug_what_is_too_much_is_kept(serving, connect, monkeypatch):
     monkeypatch.setattr("rota.coordinator.memory.Memory.error", lambda self, *arguments: 0)
     for test in (
