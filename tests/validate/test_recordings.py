@@ -17,6 +17,7 @@ from rota.history import Kind
 from rota.mutants.core import core_bugs, planted
 from rota.record.dialogue import ANSWERED_AGAIN
 from rota.validate.account import Account
+from rota.validate.frames import codes_of
 from rota.validate.groups import Watched
 from rota.validate.reasons import BEFORE
 from rota.validate.recordings import Recordings
@@ -272,3 +273,8 @@ def _watched(events, terms, kept):
         kept.append(recordings.size() if place % 7 == 0 else 0)
     recordings.end()
     return account
+
+
+@pytest.mark.parametrize("body", [b"", "text", 7, None, [], [7, "text"], {}, {"base64": 7}])
+def test_in_what_is_no_body_there_is_no_error_code(body):
+    assert codes_of(body) == frozenset()
