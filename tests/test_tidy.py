@@ -14,6 +14,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,13 +59,25 @@ ARROWS = {
 LINES = {"model/spec": 250}
 """The most lines of a module, where it is not 400."""
 
-# The brackets keep each pattern from matching its own line.
+# The brackets keep each pattern from matching its own line. Each begins with a certain character, and none is
+# a choice of several: such are found fast.
 WORDS = {
-    "a path of one machine": r"(?<![\w.~-])/(?:[h]ome|[r]oot|[w]ork|[U]sers)/",
-    "a package index": r"(?<!emit-)index[-]url|pypi[.]org|python[h]osted|[a]rtifactory|/[s]imple/",
-    "where the work is organised": r"\b[s]hared/|[c]ontracts\.md|\bissues?[ ]#?\d|\b[s]ub-?agents?\b",
+    "a path of one machine": (r"/(?<![\w.~-]/)(?:[h]ome|[r]oot|[w]ork|[U]sers)/",),
+    "a package index": (
+        r"index[-]url(?<!emit-index[-]url)",
+        r"pypi[.]org",
+        r"python[h]osted",
+        r"[a]rtifactory",
+        r"/[s]imple/",
+    ),
+    "where the work is organised": (
+        r"[s]hared/",
+        r"[c]ontracts\.md",
+        r"[i]ssues?[ ]#?\d",
+        r"[s]ub-?agents?\b",
+    ),
 }
-"""What is said → a pattern that finds it."""
+"""What is said → patterns that find it."""
 
 NAMES_A_MODULE = re.compile(r"rota(\.\w+)+(:\w+)?")
 
@@ -85,11 +98,23 @@ def package_of(root: Path, module: Path) -> str:
 
 
 def parsed(module: Path) -> ast.Module:
-    return ast.parse(module.read_text(encoding="utf-8"), str(module))
+    return tree_of(module.read_text(encoding="utf-8"))
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+@cache
+def tree_of(source: str) -> ast.Module:
+    """Several rules look at it, and none changes it."""
+    return ast.parse(source)
+
+
+@cache
+def imported(tree: ast.Module) -> tuple[tuple[int, str], ...]:
     """(line, dotted name) of each import, wherever it stands, and each text that names a module of rota."""
+    return (*found_in(tree),)
+
+
+def found_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Those, while it is gone through."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -181,16 +206,19 @@ def words(root: Path) -> Iterator[str]:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        for meaning, pattern in WORDS.items():
+        for meaning, pattern in ((meaning, one) for meaning, some in WORDS.items() for one in some):
             for found in re.finditer(pattern, text):
                 line = text.count("\n", 0, found.start()) + 1
                 yield f"{path.relative_to(root)}:{line}: {found[0]!r} is {meaning}"
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class _Plain(ast.NodeTransformer):
     """Takes out of a function what is not its meaning: names of variables, annotations, docstrings."""
 
-    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def __init__(self, function: Function) -> None:
         self.names: dict[str, str] = {}
         for node in ast.walk(function):
             if isinstance(node, ast.arg):
@@ -213,24 +241,46 @@ class _Plain(ast.NodeTransformer):
         return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
 
-def plain_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """The function's meaning as text, None if it has few statements."""
-    body = function.body[1:] if ast.get_docstring(function) else function.body
-    if sum(isinstance(node, ast.stmt) for top in body for node in ast.walk(top)) < MANY:
-        return None
+def without_docstring(function: Function) -> list[ast.stmt]:
+    return function.body[1:] if ast.get_docstring(function, clean=False) else function.body
+
+
+def outline(function: Function) -> tuple[tuple[type, ...], ...]:
+    """The kinds of its statements and of what these are made of: two with the same meaning have the same."""
+    body = without_docstring(function)
+    return tuple(kinds(node) for top in body for node in ast.walk(top) if isinstance(node, ast.stmt))
+
+
+def kinds(statement: ast.stmt) -> tuple[type, ...]:
+    """As `_Plain` leaves them."""
+    if isinstance(statement, ast.AnnAssign):
+        value = statement.value
+        return (ast.Assign, type(statement.target), type(value)) if value else (ast.Pass,)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        return (ast.Pass,)
+    return (type(statement), *map(type, ast.iter_child_nodes(statement)))
+
+
+def plain_body(function: Function) -> str:
+    """The function's meaning as text."""
     plain = _Plain(function)
-    copy = pickle.loads(pickle.dumps(body))
+    copy = pickle.loads(pickle.dumps(without_docstring(function)))
     return "\n".join(ast.dump(plain.visit(node)) for node in copy)
 
 
 def duplicates(root: Path) -> Iterator[str]:
     """Functions with the same body, but for the names of their variables."""
-    seen: dict[str, list[str]] = defaultdict(list)
+    alike: dict[object, list[tuple[str, Function]]] = defaultdict(list)
     for module in modules(root):
         for node in ast.walk(parsed(module)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (body := plain_body(node)):
-                seen[body].append(f"{module.relative_to(root)}:{node.lineno} {node.name}")
-    yield from (f"the same body: {', '.join(places)}" for places in seen.values() if len(places) > 1)
+            if isinstance(node, Function) and len(form := outline(node)) >= MANY:
+                place = f"{module.relative_to(root)}:{node.lineno} {node.name}"
+                alike[form].append((place, node))
+    for some in alike.values():
+        seen: dict[str, list[str]] = defaultdict(list)
+        for place, node in some if len(some) > 1 else ():
+            seen[plain_body(node)].append(place)
+        yield from (f"the same body: {', '.join(places)}" for places in seen.values() if len(places) > 1)
 
 
 RULES: tuple[Callable[[Path], Iterator[str]], ...] = (
