@@ -10,10 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from harness.some_cases import some
+from harness.thinned import long
 from rota.cli.conform import conform
 from rota.conformance import runner
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.script import Case
 from rota.conformance.profiles import USUAL
 from rota.conformance.results import Ending
 from rota.conformance.runner import PLAYS, Options, perform
@@ -30,17 +32,25 @@ OF_A_CLUSTER = {case.id for case in all_cases() if case.brokers > 1}
 MENDED = {case.id for case in all_cases() if case.otherwise and case.otherwise.switch in MENDS}
 
 
+def dealt(profile: str) -> list[Case]:
+    """The cases that are played with a profile in `make test`."""
+    to_the_letter = {case.id for case in some(all_cases(), ())} | MENDED
+    if profile == USUAL:
+        return [case for case in all_cases() if case.id in to_the_letter]
+    return [case for case in all_cases() if case.id not in to_the_letter - MENDED]
+
+
 @pytest.mark.parametrize(
     ("profile", "whole"),
-    [(ROTA.name, True), (USUAL, False), pytest.param(USUAL, True, marks=pytest.mark.long)],
+    [(ROTA.name, False), (USUAL, False), *(long((name, True)) for name in (ROTA.name, USUAL))],
 )
 def test_embedded_conforms(tmp_path: Path, profile: str, whole: bool) -> None:
     """With its mends, as it is if nothing is said, and to the letter of Kafka.
 
-    The letter is another in what is mended, all of which is played; of rules and families a part, all with
-    `-m long`.
+    Each case is played: some of each rule to the letter, the others with mends, and what is mended both ways.
+    With `-m long` all are played both ways.
     """
-    chosen = all_cases() if whole else some(all_cases(), MENDED)
+    chosen = all_cases() if whole else dealt(profile)
     said = [] if profile == ROTA.name else ["--profile", profile]
     fixed = ["--embedded", "--json", "--seed", "4", "--out", str(tmp_path)]
     outcome = CliRunner().invoke(conform, [*fixed, *said, *(() if whole else [case.id for case in chosen])])
@@ -51,7 +61,13 @@ def test_embedded_conforms(tmp_path: Path, profile: str, whole: bool) -> None:
     unplayed = {case.id for case in chosen} & (SLOW | OF_A_CLUSTER)
     assert {skipped["id"] for skipped in report["not_checked"]} == unplayed
     assert len(report["cases"]) == len(chosen) - len(unplayed)
-    assert len(chosen) > len(all_cases()) / 4
+    assert len(chosen) > len(all_cases()) / 5
+
+
+def test_each_case_is_dealt_to_a_profile() -> None:
+    to_the_letter, mended = ({case.id for case in dealt(name)} for name in (USUAL, ROTA.name))
+    assert to_the_letter | mended == {case.id for case in all_cases()}
+    assert to_the_letter & mended == MENDED
 
 
 def test_every_profile_that_it_serves_is_one_of_them() -> None:

@@ -7,15 +7,18 @@ from collections.abc import Collection, Sequence
 
 from rota.conformance.dialogues.script import Script
 
-RESTARTS = 30
+RESTARTS = 60
 """Of how many that restart one is chosen: each is three starts of a broker."""
 
-FEW = 10
+FEW = 20
 """Who asks for settings for which fewer ask is left out: it has a broker of its own."""
+
+EVERY = 3
+"""Of how many of a rule one is chosen."""
 
 
 def some(scripts: Sequence[Script], always: Collection[str]) -> list[Script]:
-    """Those with ids of `always`, every second of each rule and one of each family; few restarts."""
+    """Those with ids of `always`, some of each rule and one of each family; few restarts."""
     chosen: list[Script] = []
     met: Counter[str] = Counter()
     asked = Counter(map(settings_of, scripts))
@@ -24,7 +27,7 @@ def some(scripts: Sequence[Script], always: Collection[str]) -> list[Script]:
             continue
         family = getattr(script, "family", "")
         sort = "restarts" if script.restarts else family or rule_of(script)
-        every = RESTARTS if script.restarts else len(scripts) if family else 2
+        every = RESTARTS if script.restarts else len(scripts) if family else EVERY
         met[sort] += 1
         if met[sort] % every == 1 or (script.id in always and not script.restarts):
             chosen.append(script)
