@@ -112,18 +112,19 @@ def test_a_page_that_is_too_wide_is_found(opened: Callable[..., Watched]) -> Non
     assert sideways(opened(scrolled, Look(width=390)).page) == []
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        '<p style="display:none">secret</p>',
-        '<p style="visibility:hidden">secret</p>',
-        '<p style="opacity:0">secret</p>',
-        "<p hidden>secret</p>",
-        "<script>document.body.append(document.createTextNode('sec' + 'ret'))</script>",
-        "<style>@media print{.off{display:none}}</style><p class=off>secret</p>",
-        "<style>details::details-content{content-visibility:hidden}</style><details><p>secret</p></details>",
-    ],
+HIDDEN = (
+    '<p style="display:none">secret</p>',
+    '<p style="visibility:hidden">secret</p>',
+    '<p style="opacity:0">secret</p>',
+    "<p hidden>secret</p>",
+    "<script>document.body.append(document.createTextNode('sec' + 'ret'))</script>",
+    "<style>@media print{.off{display:none}}</style><p class=off>secret</p>",
+    "<style>details::details-content{content-visibility:hidden}</style><details><p>secret</p></details>",
 )
+"""Where a text does not show."""
+
+
+@pytest.mark.parametrize("hidden", some(HIDDEN))
 def test_texts_that_are_not_shown_are_found(opened: Callable[..., Watched], hidden: str) -> None:
     def missing(page: Page) -> list[str]:
         page.emulate_media(media="print")

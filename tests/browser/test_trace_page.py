@@ -10,6 +10,7 @@ import pytest
 
 from browser import subjects
 from browser.driving import NARROW, Driver, Look, cpu_seconds, opened_after, sideways
+from harness.thinned import long
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -111,7 +112,7 @@ def test_machines_are_those_of_the_chosen_step(driver: Driver, files: Files) -> 
     assert page.locator(".machines .value").all_text_contents() == seen[0]
 
 
-@pytest.mark.parametrize("prepare", ["", WITHOUT_CLIPBOARD], ids=["clipboard", "no-clipboard"])
+@pytest.mark.parametrize("prepare", ["", long(WITHOUT_CLIPBOARD)], ids=["clipboard", "no-clipboard"])
 def test_what_is_copied_is_on_the_clipboard(driver: Driver, files: Files, prepare: str) -> None:
     watched = driver.open(f"{files('trace').as_uri()}#step-3", prepare=prepare)
     page = watched.page
