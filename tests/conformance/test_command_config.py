@@ -12,6 +12,7 @@ import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from harness.pki import certificate
 from harness.sockets import exactly
+from harness.thinned import some
 from rota.cli.conform import conform
 from rota.conformance.connections.scram import Scram, ScramError
 from rota.conformance.connections.security import Credentials, SecureAddress, Security
@@ -167,8 +169,7 @@ def sasl(mechanism: str) -> tuple[str, ...]:
     return f"sasl.mechanism={mechanism}", f"sasl.jaas.config={JAAS[mechanism]}"
 
 
-@pytest.mark.parametrize("mechanism", JAAS)
-@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize(("protocol", "mechanism"), some(product(["SASL_PLAINTEXT", "SASL_SSL"], JAAS), 2))
 def test_sasl(protocol: str, mechanism: str, listen: Callable[..., str], pki: Path, tmp_path: Path) -> None:
     secure = protocol == "SASL_SSL"
     address = listen("here" if secure else "", mechanisms=tuple(JAAS))

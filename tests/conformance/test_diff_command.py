@@ -59,9 +59,9 @@ def probe(name: str, remark: Callable[[Dialogue], str]) -> Probe:
 
 
 def test_the_same_twice(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "rota", "rota", "heartbeat", "voting.tie.range-or-sticky")
+    outcome = run(tmp_path, "rota", "rota", "heartbeat.alive", "voting.tie.range-or-sticky")
     assert outcome.exit_code == 0, outcome.output
-    number = len(select(all_scripts(), ["heartbeat", "voting.tie.range-or-sticky"]))
+    number = len(select(all_scripts(), ["heartbeat.alive", "voting.tie.range-or-sticky"]))
     lines = outcome.stdout.splitlines()
     assert lines[0].startswith(f"rota conform --diff: rota and rota, {number} dialogues, seed ")
     assert f"same: rota and rota: no difference in {number} dialogues (" in lines[-1]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.thinned import some
 from rota.cli.conform import conform
 from rota.cli.doctor import doctor
 from rota.conformance.catalogue import all_cases
@@ -86,7 +87,7 @@ def judged(name: str, tmp_path: Path) -> tuple[int, str]:
     return outcome.exit_code, outcome.stderr
 
 
-@pytest.mark.parametrize("name", MAKES)
+@pytest.mark.parametrize("name", some(MAKES, 2))
 def test_made_once_and_played(name: str, cache: Path, bin: Path, broker: Path, tmp_path: Path) -> None:
     command = FOREIGN[name].tool.command
     tool(bin / command, MAKES[name].format(tmp_path))
