@@ -196,6 +196,7 @@ def test_a_death_is_a_violation_in_words_and_as_json(walked):
     assert "died 1 time" in seen.line()
 
 
+@pytest.mark.long
 def test_a_target_that_dies_of_a_failure_that_was_kept_is_told_again(walked, tmp_path, monkeypatch, capsys):
     """`--replay` starts it for each run."""
     monkeypatch.chdir(tmp_path)

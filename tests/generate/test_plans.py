@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 from harness.walk_terms import TERMS
@@ -14,7 +15,9 @@ from rota.report.walks import EXPIRED, NOT_WALKED
 from rota.spec import ROTA, RULES, ErrorCode, HeartbeatRequest, JoinGroupReply
 
 
+@cache
 def drawn(seed, number):
+    """The first plans of a seed, and who drew them: so many are drawn once for all."""
     planner = Planner(seed, TERMS, ROTA)
     return [*islice(planner.plans(), number)], planner
 

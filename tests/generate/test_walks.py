@@ -41,7 +41,7 @@ def test_rota_conforms(profile):
     assert sum(one.verdict is Verdict.UNDECIDED for one in seen) <= 1
 
 
-@pytest.mark.parametrize("profile", ["rota", "kafka-4.x"])
+@pytest.mark.parametrize("profile", ["rota", pytest.param("kafka-4.x", marks=pytest.mark.long)])
 def test_rota_conforms_when_it_is_killed(profile):
     """Walks in which the coordinator is killed are judged, and reach the rules by which a log is read."""
     ground = grounds(1, profile)
