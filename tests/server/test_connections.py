@@ -61,9 +61,11 @@ def test_a_muted_connection_is_not_read_for_ever(address, member):
 
 def test_a_client_that_does_not_read_is_not_served_for_ever(address, connect):
     deaf = connect(address)
+    for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        deaf.socket.setsockopt(socket.SOL_SOCKET, buffer, 65_536)
     ask, count = (
         frame(encode_request("FindCoordinator", 4, {"coordinator_keys": ["k" * 1000]}, 1, "c")),
-        40_000,
+        20_000,
     )
     sender = threading.Thread(target=deaf.raw, args=(ask * count,))
     sender.start()

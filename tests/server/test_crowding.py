@@ -309,7 +309,8 @@ def test_all_offsets_of_a_group_asked_for_again_and_again(version, serving, stre
     assert longest < LINES
 
 
-@pytest.mark.parametrize("version", [pytest.param(8, marks=pytest.mark.long), 10])
+@pytest.mark.long
+@pytest.mark.parametrize("version", [8, 10])
 def test_offsets_of_many_topics_are_told_whole(version, serving, stretches, connect):
     server, address = serving()
     client = connect(address)
@@ -539,6 +540,7 @@ def test_planted_bug_fetches_are_read_at_each_produce(serving, stretches, user, 
         test_each_produce_reads_waiting_fetches_only_when_they_have_enough(serving, stretches, user)
 
 
+@pytest.mark.long
 def test_planted_bug_offsets_are_stored_in_one_step(serving, stretches, connect, monkeypatch):
     monkeypatch.setattr("rota.server.offset_parts.AT_ONCE", 10**6)
     with pytest.raises(AssertionError):

@@ -1,5 +1,6 @@
 """What a client can take of the server: connections, idleness, memory, turns."""
 
+import socket
 import threading
 import time
 from contextlib import contextmanager
@@ -160,10 +161,12 @@ def test_a_pipelining_client_costs_its_read_ahead(inside, user):
     other, eager = user(address), user(address)
     other.create()
     connections = set(server.connections)
+    for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        eager.socket.setsockopt(socket.SOL_SOCKET, buffer, 65_536)
     eager.send_fetch(max_wait_ms=60_000)
     ask, count = (
         frame(encode_request("FindCoordinator", 4, {"coordinator_keys": ["k" * 900]}, 7, "c")),
-        20_000,
+        10_000,
     )
     with sending(eager, ask * count):
         most = watched(lambda: max(len(each._incoming.received) for each in server.connections), other)

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 import pytest
 
+from harness.thinned import some
 from rota.server import KNOWN
 
 NO_DELAY = "group.initial.rebalance.delay.ms=0"
@@ -208,8 +210,9 @@ def committed(client):
     }
 
 
-@pytest.mark.parametrize("fsync", ["always", "never", "50"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("number", "fsync"), some(product([signal.SIGTERM, signal.SIGKILL], ["always", "never", "50"]), 2)
+)
 def test_groups_outlive_the_process(number, fsync, serve, connect, tmp_path):
     options = ("--data-dir", str(tmp_path / "data"), "--fsync", fsync, "--set", "num.partitions=40")
     process, address = serve(*options)
