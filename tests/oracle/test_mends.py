@@ -16,9 +16,6 @@ from rota.oracle.follow import profile_of
 from rota.oracle.offsets_lockstep import OffsetsLockstep
 from rota.spec import KAFKA_4, MENDS, PROFILES, ROTA
 
-MANY = 300
-"""Examples with the mends that were drawn without them."""
-
 NAMES = [one.name for one in fields(Mends)]
 
 
@@ -47,12 +44,16 @@ def test_each_mend_alone_does_what_the_spec_allows(name):
     assert found is None, found
 
 
-def test_the_mended_core_does_what_the_spec_allows_beside_members():
-    """With offsets, transactions, the administration, expiry, and coordinators that move."""
-    examples = Kept.EVERYTHING.examples()[:MANY]
+@pytest.mark.parametrize("many", [120, pytest.param(300, marks=pytest.mark.long)])
+def test_the_mended_core_does_what_the_spec_allows_beside_members(many):
+    """With offsets, transactions, the administration, expiry, and coordinators that move.
+
+    many: examples that were drawn without the mends.
+    """
+    examples = Kept.EVERYTHING.examples()[:many]
     whole = played(examples, MENDED, OffsetsLockstep)
     assert whole.found is None, whole.found
-    assert whole.inputs > 5_000
+    assert whole.inputs > 15 * many
 
 
 @pytest.mark.parametrize("name", NAMES)

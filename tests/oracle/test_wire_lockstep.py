@@ -42,8 +42,9 @@ def run(examples, steps=40, phases=(Phase.generate, Phase.shrink)):
     return done
 
 
-def test_clients_on_the_wire_get_what_the_spec_allows(capsys):
-    done = run(200)
+@pytest.mark.parametrize("examples", [80, pytest.param(200, marks=pytest.mark.long)])
+def test_clients_on_the_wire_get_what_the_spec_allows(examples, capsys):
+    done = run(examples)
     rules = {slug for slug, _ in done["visited"]}
     with capsys.disabled():
         print(
