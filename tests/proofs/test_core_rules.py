@@ -180,7 +180,7 @@ def agrees(facts: list[Any], formula: Any, expected: bool) -> bool:
     return bool(solver.check() == z3.unsat)
 
 
-@pytest.mark.parametrize("move", some(MOVES, 2, name=named), ids=named)
+@pytest.mark.parametrize("move", some(MOVES, 4, name=named), ids=named)
 def test_both_readings_agree(move: Move) -> None:
     """On the guard, on the state afterwards, and on one that differs from it in one place."""
     made, pre, args = random_step(move, seed=len(move.name))

@@ -74,7 +74,7 @@ def answers(request: pytest.FixtureRequest) -> Answers:
     return {(named(item), turn): heard[number] for number, (item, turn, _) in enumerate(asked)}
 
 
-@pytest.mark.parametrize("one", some(ALL, 6, kind=group), ids=named)
+@pytest.mark.parametrize("one", some(ALL, 14, kind=group), ids=named)
 def test_verdicts(one: Obligation, answers: Answers) -> None:
     name = named(Item(one))
     for turn in (0, 1) if (name, 1) in answers else (0,):
@@ -83,7 +83,7 @@ def test_verdicts(one: Obligation, answers: Answers) -> None:
         assert (answer.counterexample is not None) == (one.expect == "refuted")
 
 
-@pytest.mark.parametrize("item", some(NEGATIVE, 4, kind=group, name=named), ids=named)
+@pytest.mark.parametrize("item", some(NEGATIVE, 8, kind=group, name=named), ids=named)
 def test_variants_are_refuted(item: Item, answers: Answers) -> None:
     answer = answers[named(item), 0]
     assert answer.verdict == "refuted", answer.reason
