@@ -51,15 +51,19 @@ def jar(request):
 
 
 @cache
+def opened(jar):
+    """Its list of contents is long: it is read once."""
+    return ZipFile(jar)
+
+
+@cache
 def release(jar):
-    with ZipFile(jar) as content:
-        properties = content.read("kafka/kafka-version.properties").decode()
+    properties = opened(jar).read("kafka/kafka-version.properties").decode()
     return tuple(map(int, re.search(r"^version=(\d+)\.(\d+)", properties, re.MULTILINE).groups()))
 
 
 def definition(jar, name):
-    with ZipFile(jar) as content:
-        text = content.read(f"common/message/{name}.json").decode()
+    text = opened(jar).read(f"common/message/{name}.json").decode()
     return json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
 
 

@@ -14,6 +14,7 @@ from kafka.protocol.admin import cluster, configs, topics
 from kafka.protocol.consumer import fetch, group, offsets
 from kafka.protocol.producer import produce
 
+from harness.thinned import some
 from rota.wire import WireError, api, decode_request, decode_response, encode_request, encode_response, schema
 
 MODULES = {
@@ -101,7 +102,7 @@ def compare(name, version, kind, bodies, **how):
     agree()
 
 
-@pytest.mark.parametrize(("name", "version", "kind"), MESSAGES)
+@pytest.mark.parametrize(("name", "version", "kind"), some(MESSAGES, 2))
 def test_removed_versions_are_read_and_written_alike(name, version, kind, bodies):
     compare(name, version, kind, bodies)
 
