@@ -23,7 +23,7 @@ ALSO = (
 
 
 @pytest.mark.parametrize(
-    "case", some(cases(), always=ALSO, kind=attrgetter("scenario"), first=1, name=str), ids=str
+    "case", some(cases(), 6, always=ALSO, kind=attrgetter("scenario"), first=1, name=str), ids=str
 )
 def test_scenario(case, played):
     if played.failure:

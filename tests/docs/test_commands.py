@@ -45,8 +45,12 @@ def test_every_command_has_a_mark(name: str) -> None:
 
 SECONDS = (
     "docs/asking-a-trace.md",
+    "docs/from-pytest.md",
     "docs/judge-in-ci.md",
     "docs/judging-a-coordinator.md",
+    "docs/liveness.md",
+    "docs/proofs.md",
+    "docs/scopes.md",
     "docs/tutorial-find-a-bug.md",
     "docs/your-own-coordinator.md",
     "docs/your-own-system.md",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, own_nights, scattered, told
+from harness.thinned import some
 from rota.cli.main import main
 from rota.explain.as_json import incident_as_json
 from rota.explain.worst import Explainer, Wanted
@@ -97,7 +99,9 @@ BUGS = (
 )
 
 
-@pytest.mark.parametrize(("name", "function", "old", "new"), BUGS, ids=[one[0] for one in BUGS])
+@pytest.mark.parametrize(
+    ("name", "function", "old", "new"), some(BUGS, name=itemgetter(0)), ids=[one[0] for one in BUGS]
+)
 def test_what_is_planted_is_found(tmp_path, name, function, old, new):
     failed = []
     with planted(CoreBug("", name, name, "rota.histories.explaining:" + function, old, new)):

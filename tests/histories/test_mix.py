@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from operator import itemgetter
 
 import pytest
 from bench.histories_mix import mix_of
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, own_nights, scattered, told
 from harness.small_groups import all_small
+from harness.thinned import some
 from rota.cli.main import main
 from rota.histories import pairs as counted
 from rota.histories import tasks
@@ -176,7 +178,11 @@ BUGS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("check", "name", "function", "old", "new"), BUGS, ids=[one[1] for one in BUGS])
+SOME = some(BUGS, 4, kind=itemgetter(0), name=itemgetter(1))
+"""Of each check the bugs that it is to find are in `make test` one at least."""
+
+
+@pytest.mark.parametrize(("check", "name", "function", "old", "new"), SOME, ids=[one[1] for one in BUGS])
 def test_what_is_planted_is_found(made, tmp_path, check, name, function, old, new):
     run = partial(check, made) if check in OF_MADE else check
     with planted(CoreBug("", name, name, function, old, new)), pytest.raises(AssertionError):
