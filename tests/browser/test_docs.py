@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from browser.driving import Driver
+from harness.thinned import long
 
 Address = Callable[[str], str]
 
@@ -45,18 +48,19 @@ def test_commands_are_copied_without_their_prompt(driver: Driver, address: Addre
     assert watched.wrong == []
 
 
-def test_the_sidebar_shows_where_one_is(driver: Driver, address: Address) -> None:
+@pytest.mark.parametrize(
+    ("page", "name", "opened"),
+    [("rule/join.leader", "join.leader", 2), long(("rule/join", "join", 2)), ("rules", "Rules", 0)],
+)
+def test_the_sidebar_shows_where_one_is(
+    driver: Driver, address: Address, page: str, name: str, opened: int
+) -> None:
     """Its tree is made once for a folder: on a page one entry is marked, and the branches to it are open."""
-    for page, name, opened in (
-        ("rule/join.leader", "join.leader", 2),
-        ("rule/join", "join", 2),
-        ("rules", "Rules", 0),
-    ):
-        watched = driver.open(f"{address('docs')}reference/{page}.html")
-        tree = watched.page.locator(".sidebar-tree")
-        (entry,) = tree.locator("li.current-page > a").all()
-        assert entry.get_attribute("href") == "#"
-        assert name in (entry.text_content() or "")
-        assert tree.locator("li.current:has(> ul)").count() == opened
-        assert tree.locator("input:checked").count() == opened
-        assert watched.wrong == []
+    watched = driver.open(f"{address('docs')}reference/{page}.html")
+    tree = watched.page.locator(".sidebar-tree")
+    (entry,) = tree.locator("li.current-page > a").all()
+    assert entry.get_attribute("href") == "#"
+    assert name in (entry.text_content() or "")
+    assert tree.locator("li.current:has(> ul)").count() == opened
+    assert tree.locator("input:checked").count() == opened
+    assert watched.wrong == []

@@ -25,7 +25,7 @@ def asks(plans: int) -> Iterator[Ask]:
         yield from (step for step in plan.steps if isinstance(step, Ask))
 
 
-@pytest.mark.parametrize("plans", [75, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize("plans", [100, pytest.param(150, marks=pytest.mark.long)])
 def test_requests_are_carried_as_the_codec_carries_them(plans):
     """What `carried` leaves of a request is what the codec writes and reads of it."""
     seen = set()
