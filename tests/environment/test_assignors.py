@@ -25,6 +25,7 @@ import rota.environment.assignors.fairest as fairest
 import rota.environment.assignors.range as range_
 import rota.environment.assignors.roundrobin as roundrobin
 import rota.environment.assignors.sticky as sticky
+from harness.thinned import but
 from rota.environment.assignors import ASSIGNORS, Assignor, Parts, Subscription, TopicPartition
 
 MODULES = (common, fairest, range_, roundrobin, sticky, cooperative_sticky)
@@ -335,24 +336,27 @@ PROMISES: dict[Promise, tuple[st.SearchStrategy[Case], tuple[str, ...]]] = {
 
 USUAL = 100
 EXAMPLES = {
-    every_partition_has_one_owner: 500,
-    sizes_differ_by_one_at_most: 300,
-    sizes_are_the_fairest_and_moves_the_fewest: 900,
-    its_own_result_stays: 300,
-    the_highest_claim_counts_alone: 300,
-    the_second_run_completes_it: 300,
+    every_partition_has_one_owner: 250,
+    sizes_differ_by_one_at_most: 200,
+    sizes_are_the_fairest_and_moves_the_fewest: 300,
+    its_own_result_stays: 250,
+    the_highest_claim_counts_alone: 150,
+    the_second_run_completes_it: 150,
 }
 """How many groups a promise is tried on, where its planted bugs need more than usual."""
 
+MANY_TIMES = 3
+"""As many groups are tried where that is asked for (-m long)."""
+
 
 @cache
-def drawn(groups: st.SearchStrategy[Case]) -> list[Case]:
-    """As many groups of a kind as any promise about them is tried on."""
+def drawn(groups: st.SearchStrategy[Case], times: int) -> list[Case]:
+    """As many groups of a kind as any promise about them is tried on, so many times."""
     cases: list[Case] = []
 
-    @settings(
-        DRAWN, max_examples=max(EXAMPLES.get(p, USUAL) for p, (kind, _) in PROMISES.items() if kind is groups)
-    )
+    most = max(EXAMPLES.get(promise, USUAL) for promise, (kind, _) in PROMISES.items() if kind is groups)
+
+    @settings(DRAWN, max_examples=times * most)
     @given(groups)
     def note(case: Case) -> None:
         cases.append(case)
@@ -361,21 +365,22 @@ def drawn(groups: st.SearchStrategy[Case]) -> list[Case]:
     return cases
 
 
-def tried(promise: Promise, assign: Assignor) -> None:
+def tried(promise: Promise, assign: Assignor, times: int = 1) -> None:
     """The promise on many groups."""
-    groups = drawn(PROMISES[promise][0])[: EXAMPLES.get(promise, USUAL)]
+    groups = drawn(PROMISES[promise][0], times)[: times * EXAMPLES.get(promise, USUAL)]
     assert len(groups) >= USUAL
     for case in groups:
         promise(assign, case)
 
 
+@pytest.mark.parametrize("times", but([str(MANY_TIMES)], [1, MANY_TIMES]))
 @pytest.mark.parametrize(
     ("promise", "name"),
     [(promise, name) for promise, (_, names) in PROMISES.items() for name in names],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_promise(promise: Promise, name: str) -> None:
-    tried(promise, ASSIGNORS[name])
+def test_promise(promise: Promise, name: str, times: int) -> None:
+    tried(promise, ASSIGNORS[name], times)
 
 
 BUGS: dict[Promise, tuple[tuple[str, ModuleType, str, str], ...]] = {

@@ -25,9 +25,10 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.structs import TopicPartition as KafkaPartition
 
+from harness.thinned import but
 from rota.environment.assignors import ASSIGNORS, Assignor, Parts, Subscription
 
-MANY = 1000
+FEW, MANY = 250, 1000
 """Groups for each test."""
 
 Group = tuple[dict[str, int], list[Subscription]]
@@ -100,10 +101,10 @@ THEIRS = {
 }
 
 
-def groups(seed: str, equal: bool, claims: bool) -> Iterator[Group]:
+def groups(seed: str, equal: bool, claims: bool, many: int) -> Iterator[Group]:
     """Random groups: up to 6 members, 4 topics of 0 to 5 partitions, static members first."""
     rng = random.Random(seed)
-    for _ in range(MANY):
+    for _ in range(many):
         partitions = {topic: rng.randint(0, 5) for topic in rng.sample("tuvw", rng.randint(1, 4))}
         same = tuple(rng.sample("tuvw", rng.randint(1, 4)))
         count = rng.randint(1, 6)
@@ -158,52 +159,62 @@ def settled(assign: Assignor, partitions: dict[str, int], members: list[Subscrip
     raise AssertionError("it goes on and on")
 
 
+often = pytest.mark.parametrize("many", but([str(MANY)], [FEW, MANY]))
+
+
+@often
 @pytest.mark.parametrize("equal", [True, False])
-def test_range_agrees(equal: bool) -> None:
-    for partitions, members in groups("range", equal, claims=False):
+def test_range_agrees(equal: bool, many: int) -> None:
+    for partitions, members in groups("range", equal, claims=False, many=many):
         assert ASSIGNORS["range"](partitions, members) == THEIRS["range"](partitions, members)
 
 
-def test_roundrobin_agrees() -> None:
-    for partitions, members in groups("roundrobin", True, claims=False):
+@often
+def test_roundrobin_agrees(many: int) -> None:
+    for partitions, members in groups("roundrobin", True, claims=False, many=many):
         assert ASSIGNORS["roundrobin"](partitions, members) == THEIRS["roundrobin"](partitions, members)
 
 
-def test_roundrobin_agrees_with_different_subscriptions_where_there_is_an_answer() -> None:
+@often
+def test_roundrobin_agrees_with_different_subscriptions_where_there_is_an_answer(many: int) -> None:
     answered = 0
-    for partitions, members in groups("roundrobin", False, claims=False):
+    for partitions, members in groups("roundrobin", False, claims=False, many=many):
         try:
             answer = THEIRS["roundrobin"](partitions, members)
         except KeyError:
             continue
         answered += 1
         assert ASSIGNORS["roundrobin"](partitions, members) == answer
-    assert answered > MANY // 20
+    assert answered > many // 20
 
 
+@often
 @pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
-def test_both_sticky_ones_agree_on_a_fresh_group(name: str) -> None:
-    for partitions, members in groups("fresh", True, claims=False):
+def test_both_sticky_ones_agree_on_a_fresh_group(name: str, many: int) -> None:
+    for partitions, members in groups("fresh", True, claims=False, many=many):
         assert ASSIGNORS[name](partitions, members) == THEIRS[name](partitions, members)
 
 
-def test_sticky_with_equal_subscriptions_has_the_same_sizes_and_moves_no_more() -> None:
-    for partitions, members in groups("sticky", True, claims=True):
+@often
+def test_sticky_with_equal_subscriptions_has_the_same_sizes_and_moves_no_more(many: int) -> None:
+    for partitions, members in groups("sticky", True, claims=True, many=many):
         mine, other = (table["sticky"](partitions, members) for table in (ASSIGNORS, THEIRS))
         assert sorted(map(len, mine.values())) == sorted(map(len, other.values()))
         assert worth(members, mine) <= worth(members, other)
 
 
-def test_sticky_with_different_subscriptions_is_never_worse() -> None:
-    for partitions, members in groups("sticky", False, claims=True):
+@often
+def test_sticky_with_different_subscriptions_is_never_worse(many: int) -> None:
+    for partitions, members in groups("sticky", False, claims=True, many=many):
         mine, other = (table["sticky"](partitions, members) for table in (ASSIGNORS, THEIRS))
         assert sum(map(len, mine.values())) == sum(map(len, other.values()))
         assert worth(members, mine) <= worth(members, other)
 
 
+@often
 @pytest.mark.parametrize("equal", [True, False])
-def test_cooperative_sticky_holds_back_by_the_same_rule_and_settles_no_later(equal: bool) -> None:
-    for partitions, members in groups("cooperative", equal, claims=True):
+def test_cooperative_sticky_holds_back_by_the_same_rule_and_settles_no_later(equal: bool, many: int) -> None:
+    for partitions, members in groups("cooperative", equal, claims=True, many=many):
         claimed = {partition: m.member_id for m in members for partition in m.owned_partitions}
         for assign in (ASSIGNORS["cooperative-sticky"], THEIRS["cooperative-sticky"]):
             first = assign(partitions, members)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.thinned import some
 from rota.environment import world
 from rota.environment.clients.callbacks import Callback, listener_calls
 from rota.environment.clients.cooperative import CooperativeClient
@@ -77,7 +78,7 @@ def together(state: State, partitions: int = 2) -> bool:
     return stable and owned == list(range(partitions))
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", some(WORLDS, always=("cooperative", "eager", "old", "static")))
 def test_all_clients_become_stable_together(name: str) -> None:
     settings = WORLDS[name]
     found, _ = reachable(world(**settings))

@@ -158,12 +158,14 @@ def alone() -> tuple[set[str], dict[str, set[ErrorCode]]]:
     return explored(world(**ALONE, budget=(("odd", 2),)))
 
 
+@pytest.mark.long
 def test_it_makes_the_rules_fire_that_polite_clients_do_not(beside: Any, alone: Any) -> None:
     fired = beside[0] | alone[0]
     assert set(RULES) >= FOR_RAW_CLIENTS
     assert fired >= FOR_RAW_CLIENTS
 
 
+@pytest.mark.long
 def test_it_is_told_every_error_of_a_coordinator_that_is_there(beside: Any, alone: Any) -> None:
     told = set().union(*beside[1].values(), *alone[1].values())
     assert told >= {

@@ -81,6 +81,9 @@ def images(system: System, reachable: Search) -> set[State]:
 
 
 LIKE_OTHERS = (
+    "a fail-over",
+    "a fail-over of a full group",
+    "a failed append",
     "a broken connection",
     "a crash of one of two, admitted at once",
     "a fail-over of static members",

@@ -26,11 +26,8 @@ TELLING = {
         "core",
         "no-common-protocol",
         "full",
-        "fault",
         "crash-static-full",
-        "fault-static",
         "same-instance",
-        "moves",
         "raw",
         "raw-static",
         "raw-offsets",
@@ -40,7 +37,7 @@ TELLING = {
         "append-timeout",
         "append-too-large",
     ),
-    "kafka-3.x": ("raw-append", "raw-move", "append-timeout", "append-too-large"),
+    "kafka-3.x": ("append-timeout", "append-too-large"),
 }
 """Configurations that together give every answer, by profile."""
 

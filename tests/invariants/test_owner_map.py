@@ -36,8 +36,14 @@ def maps(system: System) -> Iterator[tuple[OwnerMap, OwnerMap]]:
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"budget": (("leave", 1), ("rejoin", 1))}, {"budget": (("append", 1),)}, LATE],
-    ids=["core", "leave-and-rejoin", "append", "late"],
+    [
+        pytest.param({}, id="core"),
+        pytest.param(
+            {"budget": (("leave", 1), ("rejoin", 1))}, id="leave-and-rejoin", marks=pytest.mark.long
+        ),
+        pytest.param({"budget": (("append", 1),)}, id="append"),
+        pytest.param(LATE, id="late"),
+    ],
 )
 def test_every_transition_is_moves_of_the_map(settings: dict[str, Any]) -> None:
     changes = list(maps(world(**settings)))

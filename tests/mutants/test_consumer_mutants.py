@@ -43,8 +43,12 @@ def run(mutant: str | None, configuration: str, only: str | None = None) -> Resu
     return explore(world, Limits(30_000))
 
 
-@pytest.mark.parametrize("name", [name for name, one in BUGS.items() if one.killer not in ENDLESS])
+IN_STATES_OR_STEPS = [name for name, one in BUGS.items() if one.killer not in ENDLESS]
+
+
+@pytest.mark.parametrize("name", some(IN_STATES_OR_STEPS, 4, kind=lambda name: BUGS[name].slug))
 def test_mutant_is_killed(name: str) -> None:
+    """One of each rule at any rate, a quarter of what else there is of it."""
     mutant = BUGS[name]
     assert mutant.slug in (*CONSUMER_RULES, OF_CLIENTS, OF_LOADING)
     result = run(name, mutant.configuration)
@@ -74,8 +78,13 @@ def steps_to(one: Upstream) -> int:
     return violation.steps
 
 
-@pytest.mark.parametrize("one", some(UPSTREAM, name=attrgetter("mutant")), ids=attrgetter("mutant"))
+@pytest.mark.parametrize(
+    "one",
+    some(UPSTREAM, 6, kind=attrgetter("harm"), name=attrgetter("mutant")),
+    ids=attrgetter("mutant"),
+)
 def test_a_bug_met_upstream_breaks_its_sentence(one: Upstream) -> None:
+    """One of each harm at any rate, and all where that is asked for (-m long)."""
     assert steps_to(one) == one.steps
     assert one.planted.seen_in
     sound = system(suite().configuration(one.configuration).settings, only=one.sentence)

@@ -101,6 +101,7 @@ def test_some_weaknesses_take_two_clients_and_a_stranger_is_none(name: str) -> N
     assert [f"weakness.{name}" in names for names in found] == [False, True]
 
 
+@pytest.mark.long
 def test_a_pinned_configuration_with_two_workers_and_in_numpy() -> None:
     one = load("standard").configuration(PINNED)
     world = system(one.settings_for("kafka-4.x"))

@@ -212,7 +212,7 @@ LARGE = [one for one in dear(SMALL.configurations, MANY) if one.name not in {*AL
 
 @pytest.mark.parametrize(
     "one",
-    some([one for one in SMALL.configurations if one not in LARGE], 4, NEEDED[PROFILE]),
+    some([one for one in SMALL.configurations if one not in LARGE], 6, NEEDED[PROFILE], first=3),
     ids=lambda one: one.name,
 )
 def test_small_on_the_fast_engine(one: Configuration, fired: set[str], judged: Judged) -> None:
@@ -238,7 +238,7 @@ def test_what_is_large_has_its_counts(one: Configuration) -> None:
 
 @pytest.mark.parametrize(
     ("one", "profile"),
-    some(older(), 4, [f"{one.name} {profile}" for one, profile in older() if one.name in NEEDED[profile]]),
+    some(older(), 20, [f"{one.name} {profile}" for one, profile in older() if one.name in NEEDED[profile]]),
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_older_brokers(one: Configuration, profile: str, fired: set[str], judged: Judged) -> None:

@@ -29,10 +29,12 @@ ON_SPARK = [TINY.configuration("core"), pytest.param(TINY.configuration("all-lea
 
 DEAR = (
     "all-leave",
+    "commit",
     "cooperative-partitions",
     "full-three",
     "leave-and-rejoin",
     "old-beside-new",
+    "own-timeouts",
     "raw-full",
 )
 """Those that take longest and have another like them."""
