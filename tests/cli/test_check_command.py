@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ TOYS = Path(__file__).parents[1] / "systems"
 OFFICE = ("--system", "ticket_office:office")
 
 Invoke = Callable[..., Result]
+Pinned = Callable[..., Mapping[str, Any]]
 
 
 @pytest.fixture
@@ -41,14 +43,19 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     return run
 
 
+@cache
+def counts_of_core() -> Mapping[str, Any]:
+    result = explore(rota.cli.check_plan.system(load("tiny").configuration("core").settings))
+    return {name: getattr(result, name) for name in ("distinct", "generated", "depth", "digest")}
+
+
 @pytest.fixture
-def pinned(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+def pinned(monkeypatch: pytest.MonkeyPatch) -> Pinned:
     """Plants a scope `tiny` of `core` and `no-handshake` with pinned counts; `core` with changed ones."""
 
-    def plant(**changes: Any) -> dict[str, Any]:
+    def plant(**changes: Any) -> Mapping[str, Any]:
         tiny = load("tiny")
-        result = explore(rota.cli.check_plan.system(tiny.configuration("core").settings))
-        true = {name: getattr(result, name) for name in ("distinct", "generated", "depth", "digest")}
+        true = counts_of_core()
         core = replace(tiny.configuration("core"), expected={**true, **changes})
         other = replace(tiny.configuration("no-handshake"), expected=None)
         few = NotClaimed(tuple(sorted(claimed(core.settings))), "planted")
@@ -65,7 +72,7 @@ def report(path: Path) -> dict[str, Any]:
 
 
 def test_a_scope_that_holds_shows_counts_features_properties_and_the_verdict_last(
-    invoke: Invoke, pinned: Callable[..., dict[str, Any]]
+    invoke: Invoke, pinned: Pinned
 ) -> None:
     true = pinned()
     result = invoke("--scope", "tiny")
@@ -113,7 +120,7 @@ def test_json_is_one_object_and_the_report(invoke: Invoke, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", but(("generated", "depth"), ["distinct", "generated", "depth"]))
 def test_a_count_that_differs_from_the_pinned_one_is_a_failure(
-    invoke: Invoke, tmp_path: Path, pinned: Callable[..., dict[str, Any]], name: str
+    invoke: Invoke, tmp_path: Path, pinned: Pinned, name: str
 ) -> None:
     true = pinned(**{name: 7})
     result = invoke("--scope", "tiny")
@@ -125,11 +132,9 @@ def test_a_count_that_differs_from_the_pinned_one_is_a_failure(
     assert [run["pinned"] for run in report(tmp_path)["runs"]] == [False, None]
 
 
-def test_pinned_counts_are_not_judged_where_settings_are_changed(
-    invoke: Invoke, pinned: Callable[..., dict[str, Any]]
-) -> None:
+def test_pinned_counts_are_not_judged_where_settings_are_changed(invoke: Invoke, pinned: Pinned) -> None:
     pinned(distinct=7)
-    result = invoke("--scope", "tiny", "--set", "join_version=9")
+    result = invoke("--scope", "tiny", "--set", "join_version=9", "--engine", "fast")
     assert result.exit_code == 0, result.output
 
 
@@ -142,11 +147,9 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("harmless")
-def test_a_mutant_with_the_pinned_counts_survives(
-    invoke: Invoke, tmp_path: Path, pinned: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_mutant_with_the_pinned_counts_survives(invoke: Invoke, tmp_path: Path, pinned: Pinned) -> None:
     pinned()
-    result = invoke("--scope", "tiny", "--mutant", "harmless")
+    result = invoke("--scope", "tiny", "--mutant", "harmless", "--engine", "fast")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-1].startswith("holds: mutant harmless survives; 2 configurations")
     told = report(tmp_path)
@@ -155,11 +158,11 @@ def test_a_mutant_with_the_pinned_counts_survives(
 
 @pytest.mark.usefixtures("harmless")
 def test_a_mutant_that_breaks_nothing_is_noticed_by_its_counts(
-    invoke: Invoke, tmp_path: Path, pinned: Callable[..., dict[str, Any]]
+    invoke: Invoke, tmp_path: Path, pinned: Pinned
 ) -> None:
     """The pins stand in for a mutant that makes other states."""
     true = pinned(distinct=7)
-    result = invoke("--scope", "tiny", "--mutant", "harmless")
+    result = invoke("--scope", "tiny", "--mutant", "harmless", "--engine", "fast")
     assert result.exit_code == 1, result.output
     assert f"DIFFERS core: distinct is {true['distinct']}, pinned is 7" in result.stdout
     last = (
@@ -170,13 +173,14 @@ def test_a_mutant_that_breaks_nothing_is_noticed_by_its_counts(
     assert told["noticed_by"] == "counts"
     counts = {"distinct": {"got": true["distinct"], "pinned": 7}}
     assert told["noticed_counts"] == {"configuration": "core", "counts": counts}
-    of_one = invoke("--scope", "tiny", "--mutant", "harmless", "--property", "sync.one-owner", "--json")
+    one = ("--property", "sync.one-owner", "--json")
+    of_one = invoke("--scope", "tiny", "--mutant", "harmless", "--engine", "fast", *one)
     assert json.loads(of_one.stdout)["noticed_by"] is None, "one property was asked about, not the counts"
 
 
 def test_settings_change_the_system(invoke: Invoke) -> None:
     told = [
-        json.loads(invoke("--scope", "tiny", "--json", *more).stdout)["runs"][0]["digest"]
+        json.loads(invoke("--scope", "tiny", "--json", "--engine", "fast", *more).stdout)["runs"][0]["digest"]
         for more in (
             ("--configuration", "core", "--set", "join_version=3"),
             ("--configuration", "no-handshake"),
@@ -239,6 +243,7 @@ def test_deadlock_is_a_property_that_can_be_named(invoke: Invoke, tmp_path: Path
     assert invoke(*OFFICE, "--set", "fault=deadlock", "--property", "tickets.differ").exit_code == 0
 
 
+@pytest.mark.long
 def test_the_same_run_writes_the_same_bytes(invoke: Invoke, tmp_path: Path) -> None:
     for out in ("one", "two"):
         what = ("--scope", "tiny", "--configuration", "raw-static", "--mutant", "leader-not-replaced")

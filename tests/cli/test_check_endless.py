@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.thinned import some
 from rota.cli import check_plan
 from rota.cli.main import main
 from rota.cli.options import Search, Selection
@@ -274,6 +276,7 @@ def test_a_known_weakness_is_found_anew_and_shown_when_it_is_named(invoke: Invok
     assert report(tmp_path)["violation"]["steps"] == weak["depth"]
 
 
+@pytest.mark.long
 def test_processes_report_what_one_reports(
     invoke: Invoke, tmp_path: Path, timeless: Callable[[Any], Any]
 ) -> None:
@@ -286,7 +289,11 @@ def test_processes_report_what_one_reports(
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("kill", ENDLESS_KILLS, ids=lambda one: f"{one.by}-{one.mutant}")
+def killed(kill: Any) -> str:
+    return f"{kill.by}-{kill.mutant}"
+
+
+@pytest.mark.parametrize("kill", some(ENDLESS_KILLS, 3, kind=attrgetter("by"), name=killed), ids=killed)
 def test_what_a_sentence_is_said_to_kill_it_kills(kill: Any) -> None:
     settings = load("endless").configuration(kill.configuration).settings
     result = lasso.explore(system(settings, kill.mutant, only=kill.by))

@@ -97,11 +97,17 @@ def test_a_wrong_example_is_found(command: str) -> None:
 
 
 SECONDS = {
+    "rota check --liveness --configuration core",
     "rota check --property weakness.unused-id-holds-up",
     "rota check --scope tiny --mutant barrier-ignores-pending --configuration rejoin",
     "rota check --scope tiny --reach 'coordinator.group.state == \"Stable\"'",
     "rota conform --embedded heartbeat",
+    "rota design server-side --configuration two",
     "rota design watchers",
+    "rota prove voting.vote-is-unique -v",
+    "rota rules --matrix",
+    "rota rules consumer",
+    "rota rules timers",
 }
 """Examples that take some; of each of these verbs another is played always, or its tests play such calls."""
 

@@ -95,9 +95,16 @@ WIDTHS = [
 ]
 
 
+LIKE_OTHERS = (
+    *("holds", "violated, wider", "prove", "conform", "rules", "cases", "case", "rule"),
+    *("mutants", "help of a verb"),
+)
+"""Of each verb another is played always, or it is said in the same tables as those of another."""
+
+
 @pytest.mark.parametrize(
     ("arguments", "columns"),
-    but(["holds", "violated, wider", "prove", "conform", "rules", "cases"], WIDTHS),
+    but(LIKE_OTHERS, WIDTHS),
 )
 def test_lines_fit_the_terminal(tmp_path: Path, arguments: tuple[str, ...], columns: int) -> None:
     code, lines = on_terminal(columns, tmp_path, *arguments)
@@ -116,12 +123,22 @@ def test_into_a_pipe_it_is_the_same_whatever_the_terminal_is(rota: Rota) -> None
 
 
 def test_a_narrow_terminal_changes_no_verdict_and_no_file(tmp_path: Path) -> None:
+    """And what is told of the trace afterwards is as wide as the page."""
     made = {}
     for columns in (60, 110):
         code, lines = on_terminal(columns, tmp_path, *CALLS["violated"], "--out", f"o{columns}")
         trace = (tmp_path / f"o{columns}" / "trace-join.leader-is-a-member.txt").read_bytes()
         made[columns] = (code, lines[-1].partition(" (")[0], trace)
     assert made[60] == made[110]
+    _is_as_wide_as_the_page(tmp_path / "o60" / "trace-join.leader-is-a-member.jsonl")
+
+
+def _is_as_wide_as_the_page(path: Path) -> None:
+    """What is told of a trace."""
+    trace = read(path.read_text(encoding="utf-8"))
+    for page in (60, 80, 110):
+        assert too_long([*text(trace, page).splitlines(), ""], page) == []
+    assert text(trace) == text(trace, layout.WIDTH)
 
 
 @pytest.fixture
@@ -206,11 +223,3 @@ def test_a_live_line_fits_the_terminal_that_it_is_on() -> None:
         LiveLine(terminal, clock=lambda: next(clock)).show(lambda: "x" * 500)
         assert len(os.read(ours, 1000).decode().removeprefix("\r\x1b[K")) == 65
     os.close(ours)
-
-
-def test_a_trace_is_as_wide_as_the_page(tmp_path: Path) -> None:
-    on_terminal(80, tmp_path, *CALLS["violated"])
-    trace = read((tmp_path / "rota-out" / "trace-join.leader-is-a-member.jsonl").read_text(encoding="utf-8"))
-    for page in (60, 80, 110):
-        assert too_long([*text(trace, page).splitlines(), ""], page) == []
-    assert text(trace) == text(trace, layout.WIDTH)

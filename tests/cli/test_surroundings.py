@@ -33,7 +33,7 @@ def test_python_dash_m_is_the_command(rota: Rota) -> None:
 
 
 def test_python_dash_m_has_workers(rota: Rota) -> None:
-    configurations = ("--configuration", "core", "--configuration", "leave", "--engine", "reference")
+    configurations = ("--configuration", "core", "--configuration", "no-handshake", "--engine", "reference")
     told = rota("check", "--scope", "tiny", *configurations, "--workers", "2")
     unasked = [line for line in told.stderr.splitlines() if not line.startswith(b"check: ")]  # how far it is
     assert (told.returncode, unasked) == (0, [])

@@ -14,6 +14,7 @@ from stat import S_IMODE
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.thinned import long
 from rota.cli.main import main
 from rota.report import writing
 from rota.report.writing import CannotWrite, try_out, write
@@ -183,7 +184,7 @@ def test_what_fails_leaves_what_was_there(monkeypatch: pytest.MonkeyPatch, owner
     assert Path("report").read_bytes() == b"old"
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(OFFICE, 2), (STUCK, 1)])
+@pytest.mark.parametrize(("arguments", "code"), [long((OFFICE, 2)), (STUCK, 1)])
 def test_a_limit_of_the_system_is_no_other_verdict(rota: Rota, arguments: tuple[str, ...], code: int) -> None:
     told = rota(*arguments, shell='ulimit -f 0; "$@"')
     assert told.returncode == code
@@ -245,7 +246,7 @@ for number in range(300):
 
 
 def test_two_who_write_one_file_leave_it_whole_at_every_moment() -> None:
-    sizes = {"a": 50_000, "b": 10}
+    sizes = {"a": 20_000, "b": 10}
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, name, str(size)]) for name, size in sizes.items()
     ]

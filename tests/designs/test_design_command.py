@@ -126,7 +126,8 @@ QUICK = [one.name for one in suites.load("server-side").configurations if one.na
 @pytest.mark.parametrize(
     ("design", "names"),
     [
-        ("server-side", QUICK),
+        ("server-side", QUICK[::3]),
+        pytest.param("server-side", QUICK, marks=pytest.mark.long),
         pytest.param("server-side", [LARGE], marks=pytest.mark.long),
         pytest.param("watchers", ["lag"], marks=pytest.mark.long),
     ],

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import toys
 
+from harness.thinned import some
 from rota.explore import Limits, Result
 from rota.explore.cache import files, folder, run, snapshot
 from rota.explore.cache.store import Store
@@ -60,7 +61,7 @@ def told(result: Result) -> Any:
     return result.answer, path
 
 
-@pytest.mark.parametrize("name", toys.ALL)
+@pytest.mark.parametrize("name", some(toys.ALL))
 def test_the_next_run_asks_no_rule_and_answers_the_same(name: str, explore: Explore, kept: Limits) -> None:
     alone = explore(toys.ALL[name]())
     first = explore(toys.ALL[name](), kept)
@@ -115,12 +116,17 @@ def flipped(raw: bytes, at: int) -> bytes:
     return raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
 
 
-def test_a_damaged_file_is_noted_and_written_anew(kept: Limits) -> None:
+often = pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.long)])
+"""How many damages there are to each that is tried."""
+
+
+@often
+def test_a_damaged_file_is_noted_and_written_anew(kept: Limits, every: int) -> None:
     whole = numpy_search.explore(toys.ring(3), kept)
     path = only_file(kept)
     raw = path.read_bytes()
     places = {*range(60), *range(60, len(raw), max(1, len(raw) // 60)), len(raw) - 1}
-    damaged = [flipped(raw, at) for at in sorted(places)]
+    damaged = [flipped(raw, at) for at in sorted(places)[::every]]
     damaged += [b"", raw[:10], raw[: len(raw) // 2], raw[:-1], raw + b"\0", b"x" * 1000]
     for content in damaged:
         path.write_bytes(content)
@@ -210,11 +216,12 @@ def test_a_file_with_a_foreign_type_makes_nothing(kept: Limits) -> None:
         assert "is no type of values of this system" in cache_of(result)["notes"]
 
 
-def test_a_file_without_a_part_is_of_no_use(kept: Limits) -> None:
+@often
+def test_a_file_without_a_part_is_of_no_use(kept: Limits, every: int) -> None:
     numpy_search.explore(toys.ring(3), kept)
     path = only_file(kept)
     about, parts = files.unpacked(path.read_bytes())
-    for name in parts:
+    for name in sorted(parts)[::every]:
         path.write_bytes(files.packed(about, {key: part for key, part in parts.items() if key != name}))
         assert "is of no use" in cache_of(numpy_search.explore(toys.ring(3), kept))["notes"], name
 
@@ -229,7 +236,7 @@ def explore_often(place: str, times: int) -> None:
 
 def test_two_write_at_once(kept: Limits) -> None:
     context = get_context("spawn")
-    both = [context.Process(target=explore_often, args=(str(kept.cache), 40)) for _ in range(2)]
+    both = [context.Process(target=explore_often, args=(str(kept.cache), 20)) for _ in range(2)]
     for process in both:
         process.start()
     for process in both:

@@ -18,6 +18,7 @@ import pytest
 import toys
 
 from harness.spark_here import Context
+from harness.thinned import but
 from rota.explore import CheckpointError, Limits, reference
 from rota.explore.cache import folder as writing
 from rota.explore.fast import search
@@ -69,7 +70,11 @@ def workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(spark, "look_at", lambda context, say: session.Cluster(request.param, False))
 
 
-both = pytest.mark.parametrize("workers", [True, False], indirect=True, ids=["numba", "plain"])
+both = pytest.mark.parametrize(
+    "workers",
+    [pytest.param(True, id="numba", marks=pytest.mark.long), pytest.param(False, id="plain")],
+    indirect=True,
+)
 
 
 # ---- the driver dies
@@ -91,8 +96,9 @@ def test_the_driver_dies_in_every_round(name: str, tmp_path: Path) -> None:
     assert fast.violation == slow.violation
 
 
+@pytest.mark.parametrize("when", but(["1", "5"], [1, 2, 5, 6]))
 def test_the_driver_dies_before_and_after_each_file_of_a_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    when: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system, writes, original = toys.channel(), [0], writing.write
 
@@ -107,14 +113,13 @@ def test_the_driver_dies_before_and_after_each_file_of_a_commit(
         return write
 
     slow = reference.explore(system)
-    for when in (1, 2, 5, 6):
-        for before in (True, False):
-            folder, writes[0] = tmp_path / f"{when}-{before}", 0
-            monkeypatch.setattr(writing, "write", dying(when, before))
-            with pytest.raises(Died):
-                run(system, folder)
-            monkeypatch.setattr(writing, "write", original)
-            assert resumed(system, folder).answer == slow.answer
+    for before in (True, False):
+        folder, writes[0] = tmp_path / f"{before}", 0
+        monkeypatch.setattr(writing, "write", dying(when, before))
+        with pytest.raises(Died):
+            run(system, folder)
+        monkeypatch.setattr(writing, "write", original)
+        assert resumed(system, folder).answer == slow.answer
 
 
 CHILD = """

@@ -20,6 +20,7 @@ import toys
 
 import rota.explore
 from harness.spark_here import Context
+from harness.thinned import some
 from rota.explore import CheckpointError, Limits, Result
 from rota.explore.cache import files
 from rota.explore.cache.digest import digest_of
@@ -160,7 +161,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", some(DAMAGES, 2))
 def test_a_damaged_file_is_refused(damage: str, ended: Ended, tmp_path: Path) -> None:
     """One file of each sort, a different one for each damage; without its manifest a folder has nothing."""
     folder, at = tmp_path / "run", list(DAMAGES).index(damage)
@@ -267,7 +268,7 @@ def signed(folder: Path) -> None:
             if run["states"]:
                 path = folder / f"partition-{number:04d}" / run["name"]
                 run["digest"] = digest_of(path.read_bytes())
-    for file in (file for some in content.get("sent", ()) for file in some):
+    for file in (file for sent in content.get("sent", ()) for file in sent):
         file["digest"] = digest_of((folder / file["name"]).read_bytes())
     del manifest["digest"]
     digest = digest_of(json.dumps(manifest, sort_keys=True).encode())
@@ -388,7 +389,13 @@ def small(limits: Limits, progress: Any) -> Result:
 
 @pytest.mark.parametrize(
     ("explore", "stride"),
-    [(small, 1), (fast, 13), pytest.param(WAYS["spark"], 23, marks=pytest.mark.long), (WAYS["plain"], 17)],
+    [
+        (small, 3),
+        pytest.param(small, 1, marks=pytest.mark.long),
+        (fast, 13),
+        pytest.param(WAYS["spark"], 23, marks=pytest.mark.long),
+        (WAYS["plain"], 17),
+    ],
 )
 def test_killed_at_any_call_it_goes_on_from_the_level_before(
     explore: Callable[[Limits, Any], Result], stride: int, tmp_path: Path

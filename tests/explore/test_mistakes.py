@@ -80,7 +80,9 @@ def told(explore: Explore, system: System) -> UserError:
     return error.value
 
 
-@pytest.mark.parametrize(("name", "explore"), some(product(mistakes.MISTAKES, ENGINES)), indirect=["explore"])
+@pytest.mark.parametrize(
+    ("name", "explore"), some(product(mistakes.MISTAKES, ENGINES), 6), indirect=["explore"]
+)
 def test_a_mistake_names_itself_its_line_and_the_shortest_run(name: str, explore: Explore) -> None:
     wanted, error = mistakes.MISTAKES[name], told(explore, mistakes.mistaken(name))
     assert error.where == wanted.where
@@ -169,7 +171,7 @@ FEWEST = ("fast 1000", "fast 1001")
 
 
 @pytest.mark.parametrize(
-    ("explore", "count"), some(product(ENGINES, (1000, 1001)), always=FEWEST), indirect=["explore"]
+    ("explore", "count"), some(product(ENGINES, (1000, 1001)), 7, always=FEWEST), indirect=["explore"]
 )
 def test_so_many_messages_are_too_many_for_every_engine(count: int, explore: Explore) -> None:
     if count <= MAX_MESSAGES:

@@ -227,7 +227,7 @@ MISTAKES: dict[str, tuple[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mistake", some(MISTAKES, 2))
+@pytest.mark.parametrize("mistake", some(MISTAKES, 6))
 def test_the_table_finds_a_planted_mistake(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each also shows as a difference from the reference, which has judgement of its own."""
     name, planted = MISTAKES[mistake]

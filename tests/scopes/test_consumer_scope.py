@@ -66,7 +66,7 @@ def explored(name: str) -> Result:
 
 
 @pytest.mark.parametrize(
-    "one", some(filter(whole, SCOPE.configurations), 4, {*NEEDED} - BEGUN), ids=lambda one: one.name
+    "one", some(filter(whole, SCOPE.configurations), 12, {*NEEDED} - BEGUN), ids=lambda one: one.name
 )
 def test_pinned_counts_on_the_fast_engine(one: Configuration) -> None:
     result = explored(one.name)

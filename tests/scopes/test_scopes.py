@@ -169,7 +169,7 @@ def judged() -> Judged:
     return Judged()
 
 
-@pytest.mark.parametrize("one", some(TINY.configurations, 4, in_tiny(PROFILE)), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", some(TINY.configurations, 12, in_tiny(PROFILE)), ids=lambda one: one.name)
 def test_tiny_on_the_reference_engine(one: Configuration, judged: Judged) -> None:
     """What is small on both engines, the rest on the fast one."""
     if not one.is_for(PROFILE):
