@@ -205,8 +205,7 @@ def test_a_comparison_keeps_what_it_has(tmp_path: Path) -> None:
 
 
 def test_what_was_found_is_shown(tmp_path: Path) -> None:
-    two = ("--configuration", "raw-static", "--configuration", "leave-and-rejoin")
-    call = ("check", "--scope", "tiny", *two, "--mutant", "leader-not-replaced", "--engine", "reference")
+    call = ("check", "--scope", "tiny", "--mutant", "leader-not-replaced", "--engine", "reference")
     process = started(tmp_path, *call, "--workers", "1", "--keep-going")
     assert process.stdout is not None
     while b" violated " not in process.stdout.readline():
