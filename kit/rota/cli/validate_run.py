@@ -28,7 +28,7 @@ from rota.report.live_line import LiveLine
 from rota.spec import PROFILES
 from rota.validate import page, telling
 from rota.validate.account import Account, Unaccounted
-from rota.validate.collecting import seldom_collected
+from rota.validate.collecting import uncollected
 from rota.validate.settings import JUDGED_BY, MAX_REAUTH
 from rota.validate.terms import Terms, looks_every
 from rota.validate.validation import Clusters
@@ -116,7 +116,7 @@ class Run:
     def judged(self, terms: Terms, options: ReadOptions) -> Judged:
         """Read all and judge it. Errors: ReadingError."""
         clusters = Clusters(terms)
-        with seldom_collected():
+        with uncollected():
             self._read(clusters, options)
             account = clusters.end()
         for source, events in self.tally.twice.items():

@@ -12,7 +12,7 @@ from rota.histories.plan import Plan
 from rota.histories.reading import read
 from rota.histories.routing import Part, route
 from rota.histories.shards import Shard
-from rota.validate.collecting import seldom_collected
+from rota.validate.collecting import uncollected
 
 DIGEST, READ, ROUTE, JUDGE = "digest", "read", "route", "judge"
 
@@ -26,7 +26,7 @@ class Runner(Protocol):
 
 def done(kind: str, plan: Plan, piece: Any) -> Any:
     """One piece. Returns what JSON has; of what leaves files nothing. Errors: ReadingError."""
-    with seldom_collected():
+    with uncollected():
         return _KINDS[kind](plan, piece)
 
 

@@ -132,9 +132,11 @@ class Oracle:
         return RuleTable([*(rule for rule in table.values() if not rule.decides), *told])
 
     def _recorded(self, rule: Rule) -> Callable[..., Any]:
+        asked = self._asked  # and not the oracle, which has the rule
+
         @wraps(rule.function)
         def function(*inputs: Any) -> Any:
-            self._asked.append(rule.slug)
+            asked.append(rule.slug)
             return rule.function(*inputs)
 
         return function

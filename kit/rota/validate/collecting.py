@@ -1,17 +1,24 @@
-"""How often Python looks for cycles of objects while much is judged."""
+"""Python does not look for cycles of objects while much is judged."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
-from rota.explore.collecting import rarely_collected
-
-SELDOM = 50_000
-"""Objects that come before cycles are looked for: memory has a bound here."""
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
-def seldom_collected() -> AbstractContextManager[None]:
-    """Within, cycles are looked for seldom. Rows, states and what is learned have none, and to look for them
-    after each 700 new objects, as Python does, takes 34 microseconds an event, a tenth of all; so seldom it
-    takes 3."""
-    return rarely_collected(SELDOM)
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Within, cycles of objects are not looked for.
+
+    Rows, states and what is learned have none, however many there are (tests/validate/test_collecting.py), so
+    memory has a bound without that. To look through all that is kept after each 50,000 new objects took a
+    seventh of all time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
