@@ -231,6 +231,30 @@ def test_a_folder_that_goes_away_meanwhile_is_made_again() -> None:
     assert Path("gone", "report.json").read_text() == "{}"
 
 
+def test_a_long_text_is_written_piece_by_piece() -> None:
+    path = Path("long")
+    write(path, (f"{number}\n" for number in range(3)))
+    assert path.read_text() == "0\n1\n2\n"
+
+    def broken() -> Iterator[str]:
+        yield "half"
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        write(path, broken())
+    assert path.read_text() == "0\n1\n2\n"
+    assert [one.name for one in Path().iterdir()] == ["long"]
+    seen: list[int] = []
+
+    def pieces() -> Iterator[str]:
+        for _ in range(100):
+            seen.append(sum(one.stat().st_size for one in Path().iterdir() if one != path))
+            yield "a line\n" * 10_000
+
+    write(path, pieces())
+    assert seen[-1] > 90 * 70_000, "what was told before is in the file, and not in memory"
+
+
 def test_what_is_no_character_can_be_read_again() -> None:
     write(Path("odd.json"), json.dumps("\ud800", ensure_ascii=False))
     assert json.loads(Path("odd.json").read_bytes()) == "\ud800"

@@ -28,8 +28,8 @@ def write_files(files: Iterable[tuple[Path, str]]) -> None:
         raise UsageError(f"{error}; name another folder, or make room there") from error
 
 
-def keep(files: Mapping[Path, str], code: int) -> int:
-    """Write files, by path, when the verdict was printed; the exit code.
+def keep(files: Mapping[Path, str | Iterable[str]], code: int) -> int:
+    """Write files, by path, when the verdict was printed; the exit code. files: as of `write`.
 
     A verdict stays what it is. One that nothing speaks against (0) becomes 2 where a file could not be
     written. What could not be is named on stderr.

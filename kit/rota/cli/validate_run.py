@@ -123,9 +123,9 @@ class Run:
             account.leave(TWICE, source, events)
         return Judged(account, clusters.compared, clusters.skews)
 
-    def verdicts(self, account: Account) -> str:
-        """What became of each history, as lines."""
-        return "".join(f"{line}\n" for line in account.verdicts())
+    def verdicts(self, account: Account) -> Iterator[str]:
+        """What became of each history, a line each."""
+        return (f"{line}\n" for line in account.verdicts())
 
     def more(self, account: Account) -> Iterator[str]:
         """Lines above the verdict, beside those of every run."""
@@ -174,7 +174,7 @@ class Run:
         with shown_in(self.options.reading().time_zone):
             return self.met.without([self.options.group], read) or self.met.at_other_times(since, until, read)
 
-    def _page(self, kind: str, account: Account, read: str) -> str:
+    def _page(self, kind: str, account: Account, read: str) -> str | Iterator[str]:
         return self.verdicts(account) if kind == "verdicts" else PAGES[kind](account, read)
 
     def _json(self, clusters: Judged, account: Account) -> dict[str, object]:

@@ -65,11 +65,11 @@ class TablesRun(Run):
             found = self._found = results(plan, known, self.tally)
         return Judged(found.account, found.compared, found.skews)
 
-    def verdicts(self, account: Account) -> str:
-        """What became of each history, as lines, from the tables."""
+    def verdicts(self, account: Account) -> Iterator[str]:
+        """What became of each history, a line each, from the tables."""
         from rota.histories.results import verdict_lines
 
-        return "".join(f"{line}\n" for line in verdict_lines(self.out))
+        return (f"{line}\n" for line in verdict_lines(self.out))
 
     def more(self, account: Account) -> Iterator[str]:
         """What there is of each kind, and where the tables are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE
@@ -22,17 +23,21 @@ class CannotWrite(Exception):
         super().__init__(f"cannot write {path}: {cause}")
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, text: str | Iterable[str]) -> None:
     """Put a text into its file at once: it is written beside it, under a name of its own, and renamed.
 
     So of several processes that write one file each leaves a whole one, and where it fails what was there
-    before is still there. A link stays a link; a device or a pipe is written to. Errors: CannotWrite.
+    before is still there. A link stays a link; a device or a pipe is written to.
+
+    text: as a whole, or piece by piece where it is long. Errors: CannotWrite.
     """
-    content = text.encode("utf-8", "backslashreplace")
+    pieces = (text,) if isinstance(text, str) else text
+    content = (one.encode("utf-8", "backslashreplace") for one in pieces)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if _stays(path):
-            path.write_bytes(content)
+            with path.open("wb") as file:
+                file.writelines(content)
         else:
             _replace(path.resolve(), content)
     except OSError as error:
@@ -67,11 +72,11 @@ def _half(path: Path) -> Path:
     return path.with_name(f".rota-{os.getpid()}-{secrets.token_hex(4)}.half")
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: Iterable[bytes]) -> None:
     half = _half(path)
     try:
         with half.open("xb") as file:
-            file.write(content)
+            file.writelines(content)
             file.flush()
             os.fsync(file.fileno())  # some file systems notice only now that they are full
         with suppress(FileNotFoundError):
