@@ -78,6 +78,7 @@ COURSE = (message(0.0, 1, True), message(0.1, 1, False, ONE), message(1.0, 2, Tr
         ((*COURSE, message(3.6, 2, False, ONE)), Shown("moment", "Heartbeat", 2.5)),
         ((*COURSE, message(1.05, 2, False, ONE)), Shown("moment", "Heartbeat", -0.05)),
         (COURSE, Shown("silence", "Heartbeat")),
+        ((*COURSE, message(1.1, 1, False, ONE), message(1.1, 2, False, ONE)), Shown("answer", "Heartbeat")),
     ],
 )
 def test_what_shows_is_what_differs_in_answers(came, shown):

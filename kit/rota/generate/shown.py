@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,8 +33,7 @@ def first_shown(sound: Sequence[Message], other: Sequence[Message]) -> Shown | N
         (place for place, (one, two) in enumerate(zip(ours, theirs, strict=False)) if one != two),
         min(len(ours), len(theirs)),
     )
-    left = [one for one in ours[place:] if one.is_answer]
-    came = [one for one in theirs[place:] if one.is_answer]
+    left, came = _apart(ours[place:], theirs[place:])
     firsts = sorted([*left[:1], *came[:1]], key=lambda one: one.at)
     if not firsts:
         return None
@@ -45,6 +45,13 @@ def first_shown(sound: Sequence[Message], other: Sequence[Message]) -> Shown | N
     if due is None or due.data != told.data:
         return Shown("answer", first.api)
     return Shown("moment", first.api, round(told.at - due.at, 3))
+
+
+def _apart(ours: Sequence[_Plain], theirs: Sequence[_Plain]) -> tuple[list[_Plain], list[_Plain]]:
+    """Answers of each that the other has not given as well, at the same moment: these only came in another
+    order."""
+    left, came = (Counter(one for one in each if one.is_answer) for each in (ours, theirs))
+    return [*(left - came).elements()], [*(came - left).elements()]
 
 
 @dataclass(frozen=True)
