@@ -59,6 +59,8 @@ COURSES: tuple[tuple[Input, ...], ...] = (
     (*ONE, Leave(), Stored(), Commit(since="none"), Stored()),
     (FULL, Stored(), FULL),
     (*ONE, Beat("m1", "zero", LEAVE_EPOCH), DeleteGroup(), Failed(2)),
+    (*ONE, Leave(), DeleteGroup(), JOIN, Failed(2)),
+    (*ONE, Leave(), DeleteGroup(), JOIN, SECOND, Stored(), Stored(), Failed(3), Stored(), JOIN),
     (*ONE, Commit(index=1), Stored(), Beat(names=("u",)), DeleteOffsets(), Stored(), Stored()),
     (*ONE, Commit(), Stored(), DeleteOffsets(), DeleteOffsets("u")),
     (*ONE, Commit(), Stored(), Leave(), Stored(), DeleteOffsets(), Stored()),

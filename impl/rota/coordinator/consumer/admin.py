@@ -5,6 +5,7 @@ GroupMetadataManager#consumerGroupDescribe and #createGroupTombstoneRecords, Mod
 OffsetMetadataManager#cleanupExpiredOffsets.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -137,7 +138,8 @@ def remove_group(
     group_id: str,
     answered: Callable[[ReplyTo, int], None],
 ) -> None:
-    """Remove an Empty group with its offsets; it comes back if the log refuses."""
+    """Remove an Empty group with its offsets; it comes back if the log refuses, and with it goes what was made
+    in its place since."""
     group = hosted.by_id.pop(group_id)
     store, memory = hosted.store, step.memory
     memory.put(group_id, 0)
@@ -148,7 +150,10 @@ def remove_group(
         if error_code == ErrorCode.NONE or entry.in_doubt:
             store.forget(group_id)
         elif group_id not in hosted.classic:
-            memory.put(group_id, hosted.by_id.setdefault(group_id, group).held)
+            if (later := hosted.by_id.get(group_id)) is not None:
+                persistence.take_back(hosted, later, deque(later.writes), error_code)
+            hosted.by_id[group_id] = group
+            memory.put(group_id, group.held)
         answered(reply_to, error_code)
 
     entry = DeferredEvent(effect, partitions=frozenset((step.config.partition_of(group_id),)))

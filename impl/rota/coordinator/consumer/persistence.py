@@ -40,7 +40,7 @@ def write(step: Step, hosted: Hosted, writing: Writing, answered: Answered) -> N
         if one.error:
             _note_what_is_left(hosted, group, one, error_code)
         elif error_code != ErrorCode.NONE and not entry.in_doubt:
-            _take_back(hosted, group, deque((one, *group.writes)), error_code)
+            take_back(hosted, group, deque((one, *group.writes)), error_code)
         elif one.entries:
             group.replaced = None
         answered(reply_to, one.error or error_code)
@@ -52,7 +52,7 @@ def write(step: Step, hosted: Hosted, writing: Writing, answered: Answered) -> N
         step.append_deferred(group.group_id, ConsumerBatch(one.entries), entry)
 
 
-def _take_back(hosted: Hosted, group: ConsumerGroup, writes: deque[Write], error_code: int) -> None:
+def take_back(hosted: Hosted, group: ConsumerGroup, writes: deque[Write], error_code: int) -> None:
     """The group as it was before the first of these; all of them fail."""
     while writes:
         one = writes.pop()
