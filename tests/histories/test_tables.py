@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -95,10 +96,17 @@ def test_a_group_that_is_not_told_what_is_for_all_is_judged_otherwise(tmp_path, 
         agree([tmp_path / "night.jsonl"], tmp_path, terms_of())
 
 
+def written_otherwise(path):
+    """As another program may write the same events."""
+    told = map(json.loads, path.read_text().splitlines())
+    path.write_text("".join(json.dumps(dict(reversed(one.items()))) + "\n" for one in told))
+
+
 def test_however_events_lie_the_verdicts_are_the_same(tmp_path):
     (tmp_path / "night.jsonl").write_text(lines(all_events()))
     account, _ = in_one_run([tmp_path / "night.jsonl"], terms_of())
     folder = scattered(all_events(), 4, tmp_path / "lake", copies=30)
+    written_otherwise(folder / "0.jsonl")
     unordered = agree([folder], tmp_path, terms_of(), unordered=True)
     assert [*unordered.verdicts()] == [*account.verdicts()]
     assert unordered.not_checked[TWICE, "frames"] == 30

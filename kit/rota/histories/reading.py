@@ -104,7 +104,7 @@ def _told(plan: Plan, shard: Shard, tally: Tally) -> Iterator[tuple[bytes, Event
     """Events, and their lines where these stand there as they are sent."""
     source: OpenSource = shard.open(plan.options, tally)
     reader = next(one for one in READERS if one.name == shard.reader)
-    if isinstance(reader, EventLines) and not shard.skew and not plan.options.unordered:
+    if isinstance(reader, EventLines) and not shard.skew:
         return told(source)
     return ((b"", event) for event in straightened(reader.read(source), shard.skew))
 

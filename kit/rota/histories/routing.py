@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from rota.histories.record import keep, kept
 from rota.histories.rows import BROKEN, LEFT, ROUTED, digest
 from rota.histories.runs import Row, Runs, merged, rows_of, whole
 from rota.histories.shards import Shard
-from rota.history import event_of
+from rota.history import event_of, line_of
 from rota.reading.unordered import TWICE
 from rota.validate.account import Account
 from rota.validate.apart import is_for_all, parts_of
@@ -25,6 +27,9 @@ FOR_ALL = "for-all"
 
 TOGETHER = 0
 """Its only part."""
+
+PLACE = itemgetter(0, 1, 2, 3)
+"""Of a row where it belongs among others."""
 
 
 @dataclass(frozen=True)
@@ -106,15 +111,27 @@ def _of_shard(plan: Plan, shard: Shard, part: int, again: frozenset[int] | None)
             yield at, source, *rest
 
 
+def _once(rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
+    """Rows, and whether each was told before. Of those in one place the order is that of their lines as they
+    are written here, which few have to be."""
+    for _, together in groupby(rows, key=PLACE):
+        each = [*together]
+        if len(each) > 1:
+            each = sorted((*row[:4], line_of(event_of(row[4])).encode(), *row[5:]) for row in each)
+        before: Row = ()
+        for row in each:
+            yield row, before == row[:6]
+            before = row[:6]
+
+
 def _routed(plan: Plan, rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
     """What events mean for groups, and whether it is for all of them."""
     clusters: dict[str, _Cluster] = {}
-    place, turn, before = (), 0, ()
-    for row in rows:
+    place, turn = (), 0
+    for row, copy in _once(rows) if plan.options.unordered else ((row, False) for row in rows):
         at, source, told, number, line, name, conversation = row
         turn = turn if place == row[:4] else 0
-        copy = plan.options.unordered and before == row[:6]
-        place, before = row[:4], row[:6]
+        place = row[:4]
         cluster = clusters.get(name)
         if cluster is None:
             cluster = clusters[name] = _Cluster.of(plan.terms)

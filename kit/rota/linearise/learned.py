@@ -236,7 +236,11 @@ def counting(run: Hashable) -> Iterator[set[int]]:
 
 def _note(core: Core, asked: Hashable) -> None:
     """Something is asked in a state for the first time."""
-    pairs.note((core.group, core.timers, core.ids, core.stored, core.looked), asked)
+    if not pairs.counts():
+        return
+    if core.hashed is None:
+        core.hashed = pairs.hashed((core.group, core.timers, core.ids, core.stored, core.looked))
+    pairs.note(core.hashed, asked)
 
 
 def _only_stores(step: Step) -> bool:

@@ -46,11 +46,24 @@ def counted(run: Hashable) -> Iterator[set[int]]:
         _ASKED.found = before
 
 
-def note(state: tuple[Any, ...], asked: Any) -> None:
-    """The spec is asked what comes of something in a state, both under the names that histories share."""
+def counts() -> bool:
+    """Whether somebody counts what is learned now. If not, what is learned is not counted for any run."""
     if _ASKED.found is None:
         _ASKED.run = None
-        return
-    hashed = blake2b(encode(state), digest_size=BYTES)
-    hashed.update(encode(asked))
-    _ASKED.found.add(int.from_bytes(hashed.digest(), "big"))
+    return _ASKED.found is not None
+
+
+def hashed(state: tuple[Any, ...]) -> Any:
+    """A state, of which `note` is told what is asked in it."""
+    return blake2b(encode(state), digest_size=BYTES)
+
+
+def note(state: Any, asked: Any) -> None:
+    """The spec is asked what comes of something in a state, both under the names that histories share.
+
+    state: as of `hashed`. Somebody `counts`.
+    """
+    assert _ASKED.found is not None, "somebody counts"
+    pair = state.copy()
+    pair.update(encode(asked))
+    _ASKED.found.add(int.from_bytes(pair.digest(), "big"))

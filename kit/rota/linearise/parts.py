@@ -69,10 +69,22 @@ class Core:
     """What a state is without its moments, and the only one like it.
 
     timers: that are armed, in order; ids, stored, looked: as of `State`; waits: whether a request waits in
-    it; outcomes: input → what comes of it; commits: shape of a commit → the same (`rota.linearise.learned`).
+    it; outcomes: input → what comes of it; commits: shape of a commit → the same (`rota.linearise.learned`);
+    hashed: itself, for those who count (`rota.linearise.pairs`).
     """
 
-    __slots__ = ("commits", "group", "ids", "looked", "name", "outcomes", "stored", "timers", "waits")
+    __slots__ = (
+        "commits",
+        "group",
+        "hashed",
+        "ids",
+        "looked",
+        "name",
+        "outcomes",
+        "stored",
+        "timers",
+        "waits",
+    )
 
     def __init__(self, state: State, timers: tuple[Timer, ...]) -> None:
         self.group: Group | None = state.group
@@ -83,6 +95,7 @@ class Core:
         self.waits = any(one.awaiting_join or one.awaiting_sync for one in members)
         self.outcomes: dict[Shared, tuple[Outcome, ...] | None] = {}
         self.commits: dict[Shared, Any] = {}
+        self.hashed: Any = None
 
 
 @dataclass(frozen=True, eq=False)

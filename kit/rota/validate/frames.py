@@ -33,6 +33,9 @@ OF_GROUPS = (
 )
 """The APIs that are judged."""
 
+WITHOUT_BYTES = frozenset(OF_GROUPS) - {"JoinGroup", "SyncGroup", "DescribeGroups"}
+"""Those of them in whose bodies no field is bytes, so that they are as lines have them."""
+
 MOVED = frozenset({14, 15, 16})
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: the group is read anew."""
 
@@ -81,6 +84,11 @@ def values_of(fields: Any) -> Any:
     if type(fields) is list:
         return [values_of(one) if type(one) in _NESTED else one for one in fields]
     return fields
+
+
+def body_of(api: str, fields: Any) -> Any:
+    """The body of a request or an answer as the codec has it, of one as lines have it."""
+    return fields if api in WITHOUT_BYTES else values_of(fields)
 
 
 def pieces_of(api: str, version: int, body: Body) -> list[Piece]:

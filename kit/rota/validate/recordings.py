@@ -13,7 +13,7 @@ from rota.spec.admin_messages import ListGroupsRequest
 from rota.spec.messages import Request
 from rota.validate.account import Account
 from rota.validate.asked import Asked
-from rota.validate.frames import MALFORMED, Unreadable, answer_for, codes_of, reply_from, values_of
+from rota.validate.frames import MALFORMED, Unreadable, answer_for, body_of, codes_of, reply_from
 from rota.validate.groups import Watched
 from rota.validate.rosters import Roster, stored
 from rota.validate.routing import LIST, UNREADABLE, Part, Router, Told, request_about
@@ -99,7 +99,9 @@ class Frames:
 
     def _request(self, told: Told, event: Event) -> _Request:
         """Errors: MALFORMED."""
-        data, body = event.data, told.body if told.body is not None else values_of(event.data["fields"])
+        data, body = event.data, told.body
+        if body is None:
+            body = body_of(data["api"], data["fields"])
         if data["api"] == COMMITS:
             body["transactional_id"], body["producer_id"]  # a commit in a transaction names both
         client = event.client or f"connection {data['connection']}"
@@ -109,7 +111,7 @@ class Frames:
     def _answer(self, told: Told, event: Event) -> _Answer:
         """Errors: MALFORMED."""
         number, api, version = self._open[told.connection].pop(told.number)
-        answer = answer_for(api, version, values_of(event.data["fields"]), self.watched.group)
+        answer = answer_for(api, version, body_of(api, event.data["fields"]), self.watched.group)
         if answer is None:
             raise KeyError(self.watched.group)
         return _Answer(number, answer)

@@ -13,7 +13,7 @@ from rota.history.pairs import connection_of
 from rota.record.dialogue import ANSWERED_AGAIN
 from rota.spec.messages import Request
 from rota.validate.account import Account
-from rota.validate.frames import MALFORMED, OF_GROUPS, pieces_of, values_of
+from rota.validate.frames import MALFORMED, OF_GROUPS, body_of, pieces_of
 from rota.validate.terms import Terms
 from rota.validate.transactions import OF_TRANSACTIONS, Word, asked_word, unheard
 
@@ -135,7 +135,7 @@ class Router:
         connection = self._connections.get(name)
         if connection is None:
             connection = self._connections[name] = _Connection()
-        body = None if what else values_of(event.data["fields"])
+        body = None if what else body_of(api, event.data["fields"])
         pieces = [] if body is None else pieces_of(api, version, body)
         wanted = {one.group: one.request for one in pieces if self._terms.group in ("", one.group)}
         what = what or ("" if wanted else NOT_ASKED_FOR)
@@ -227,5 +227,6 @@ def _transacted(word: Word, event: Event, number: int) -> Told:
 def request_about(group: str, event: Event) -> Request:
     """What an event asks about a group. Errors: MALFORMED."""
     data: Mapping[str, object] = event.data
-    pieces = pieces_of(str(data["api"]), int(str(data["version"])), values_of(data["fields"]))
+    api = str(data["api"])
+    pieces = pieces_of(api, int(str(data["version"])), body_of(api, data["fields"]))
     return next(one.request for one in pieces if one.group == group)

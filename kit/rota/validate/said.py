@@ -43,38 +43,42 @@ class Said:
         return tuple(render(self.lines, self.names))
 
 
+_Told = tuple[float, str, bool, str, int, Body]
+"""What a `Message` is made of: most of what is said is never shown."""
+
+
 class Recent:
     """What was said last in a group. Parameters: group."""
 
     def __init__(self, group: str) -> None:
         self._group = group
-        self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
+        self._messages: deque[tuple[_Told, str]] = deque(maxlen=MOST_MESSAGES)
 
     def __len__(self) -> int:
         return len(self._messages)
 
     def asked(self, asked: Asked, body: Body) -> None:
         """A request was sent."""
-        said = Message(asked.at, asked.client, True, asked.api, asked.version, body)
+        said = asked.at, asked.client, True, asked.api, asked.version, body
         self._messages.append((said, asked.origin))
 
     def answered(self, asked: Asked, at: float, body: Body, origin: str) -> None:
         """A request was answered. origin: where that stands."""
-        said = Message(at, asked.client, False, asked.api, asked.version, body)
+        said = at, asked.client, False, asked.api, asked.version, body
         self._messages.append((said, origin))
 
     def ended(self, connection: int, at: float) -> None:
         """A connection has ended."""
-        self._messages.append((Message(at, "", False, "", connection, {}), ""))
+        self._messages.append(((at, "", False, "", connection, {}), ""))
 
     def origins(self, at: float) -> tuple[str, ...]:
         """Where that stands which was said until then."""
-        return tuple(origin for message, origin in self._messages if origin and message.at <= at)
+        return tuple(origin for said, origin in self._messages if origin and said[0] <= at)
 
     def said(self, at: float, about: Collection[str]) -> Said:
         """What was said until then. about: where that stands which a violation is about."""
-        messages = [one for one in self._messages if one[0].at <= at]
-        return said_by(messages[-SHOWN:], self._group, about)
+        until = [one for one in self._messages if one[0][0] <= at][-SHOWN:]
+        return said_by([(Message(*said), origin) for said, origin in until], self._group, about)
 
 
 def said_by(messages: Iterable[tuple[Message, str]], group: str, about: Collection[str]) -> Said:

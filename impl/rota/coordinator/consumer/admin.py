@@ -138,8 +138,7 @@ def remove_group(
     group_id: str,
     answered: Callable[[ReplyTo, int], None],
 ) -> None:
-    """Remove an Empty group with its offsets; it comes back if the log refuses, and with it goes what was made
-    in its place since."""
+    """Remove an Empty group with its offsets. If the log refuses it is back, and what was made since goes."""
     group = hosted.by_id.pop(group_id)
     store, memory = hosted.store, step.memory
     memory.put(group_id, 0)
