@@ -46,7 +46,7 @@ def cycles(events, also=lambda event: None):
     """Objects that only a look for cycles frees once events are judged."""
     gc.collect()
     with uncollected():
-        assert not gc.isenabled()
+        assert gc.get_threshold()[0] == 0
         validation = Validation(Terms(KAFKA_4, fresh=True))
         for event in events:
             validation.take(event)
@@ -58,11 +58,11 @@ def cycles(events, also=lambda event: None):
 
 
 def test_what_is_judged_leaves_no_cycles(events):
-    assert gc.isenabled()
+    usual = gc.get_threshold()
     assert len(events) > 20 * FEW
     cycles(events)
     assert cycles(events) < FEW
-    assert gc.isenabled()
+    assert gc.get_threshold() == usual
 
 
 def test_a_planted_cycle_for_each_event_is_found(events):
@@ -70,13 +70,3 @@ def test_a_planted_cycle_for_each_event_is_found(events):
         kept.append(kept)
 
     assert cycles(events, lambda event: partial(cycle, [event])()) > FEW
-
-
-def test_who_has_it_off_has_it_off_afterwards():
-    gc.disable()
-    try:
-        with uncollected():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+
+from rota.explore.collecting import rarely_collected
+
+NEVER = 0
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
+def uncollected() -> AbstractContextManager[None]:
     """Within, cycles of objects are not looked for.
 
     Rows, states and what is learned have none, however many there are (tests/validate/test_collecting.py), so
     memory has a bound without that. To look through all that is kept after each 50,000 new objects took a
-    seventh of all time.
+    seventh of all time, and more where much is kept.
     """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+    return rarely_collected(NEVER)

@@ -14,6 +14,8 @@ RARELY = 1_000_000
 def rarely_collected(objects: int = RARELY) -> Iterator[None]:
     """Look for garbage in cycles only when so many objects have come, a thousand times less often than usual.
 
+    objects: how many, 0: never.
+
     Values and what is learned of them are tuples of tuples in tables that stay: there are no cycles in them,
     and to look for some took 6 % of a search that learns much.
     """
