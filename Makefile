@@ -28,7 +28,7 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Part after part, five processes at a time (tests/parts.py), types among them: some seventeen minutes on two
+# Part after part, five processes at a time (tests/parts.py), types among them: some twelve minutes on two
 # processors. Of families of tests that are alike it runs some (tests/harness/thinned.py). What drives pages in a
 # browser is not in it, but with BROWSER=1: of that, too, what is not marked long.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)

@@ -29,7 +29,7 @@ def test_no_folder_is_in_two_parts_and_one_part_has_the_rest() -> None:
 
 
 def test_of_those_that_wait_three_run_at_a_time() -> None:
-    left, running, order = [*parts.PARTS, parts.PAGES], [], []
+    left, running, order = [*parts.with_pages()], [], []
     while left:
         part = parts.following(left, running[-3:])
         left.remove(part)
