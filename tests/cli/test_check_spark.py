@@ -131,10 +131,11 @@ def test_a_checkpoint_is_named_so_that_every_worker_finds_it(
 def test_memory_is_divided_among_java_driver_and_workers(invoke: Invoke, planted: Planted) -> None:
     assert invoke(*OFFICE).exit_code == 0
     assert invoke(*OFFICE, "--master", "local[2]", "--memory", "4096").exit_code == 0
-    worker = (4096 - 512 - 400 - 256) // 2
+    driver = 256 + (4096 - 1744) // 16
+    worker = ((4096 - 512 - 400 - driver) << 20) // 2
     assert planted.heaps == [None, 512 << 20]
-    assert [given["ceiling"] for given in planted.given] == [None, worker << 20]
-    assert [limits.memory for limits in planted.limits] == [None, 2 * (worker - 256) << 20]
+    assert [given["ceiling"] for given in planted.given] == [None, worker]
+    assert [limits.memory for limits in planted.limits] == [None, 2 * (worker - (256 << 20))]
 
 
 @pytest.mark.parametrize(("master", "contexts"), [("local[2]", 0), ("local[2,4]", 0), ("local[*]", 1)])

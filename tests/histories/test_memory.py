@@ -11,9 +11,10 @@ from click.testing import CliRunner
 from harness.nights_apart import files, own_nights, scattered
 from rota.cli.main import main
 from rota.explore.spark import memory
-from rota.histories import plan, tasks
+from rota.histories import plan, results, tables, tasks
 from rota.histories.plan import ROWS, rows_within
 from rota.mutants.core import CoreBug, planted
+from rota.validate.account import history_of
 
 MIB = 1 << 20
 
@@ -93,3 +94,38 @@ def test_arrow_takes_no_more_than_it_needs():
 def test_the_limit_ends_with_the_run(lake, tmp_path):
     validated(lake, tmp_path, "--memory", "288")
     assert memory.resource.getrlimit(memory.resource.RLIMIT_DATA)[0] == memory._OWN
+
+
+def test_few_files_of_a_table_are_open_at_a_time_and_names_are_read_when_asked_for(
+    lake, tmp_path, monkeypatch
+):
+    """However many buckets there are: the driver has a share of the memory."""
+    assert validated(lake, tmp_path, "--buckets", "40").exit_code == 1
+    monkeypatch.setattr(tables, "MOST_FILES", 3)
+    watched = Watched(tables._rows)
+    monkeypatch.setattr(tables, "_rows", watched)
+    whole = [(row["cluster"], row["group"]) for row in tables.rows(tmp_path, "verdicts")]
+    assert whole == sorted(whole)
+    assert len(watched.opened) == 40
+    assert 1 < watched.most <= 3
+    told = results.Names(tmp_path, len(whole))
+    assert list(told) == [history_of(*key) for key in whole]
+    assert told == {*told}
+    assert f"{history_of(*whole[0])}?" not in told
+
+
+class Watched:
+    """Reads files, and counts those that are open at a time."""
+
+    def __init__(self, read):
+        self._read, self._open, self.most, self.opened = read, 0, 0, []
+
+    def __call__(self, path, *more):
+        self.opened.append(path)
+        return self._watched(self._read(path, *more))
+
+    def _watched(self, told):
+        self._open += 1
+        self.most = max(self.most, self._open)
+        yield from told
+        self._open -= 1

@@ -170,7 +170,7 @@ BUGS = (
     (AGAIN, "what was learned before an error is not counted", PAIRS + "is_new",
      "run is None or run != _ASKED.run", "_ASKED.run not in (None, run)"),
     (OTHERS, "inputs are not looked at", PAIRS + "note", "encode(asked)", 'b""'),
-    (STILL, "all have a rebalance", MIX + "_still", "found += latest != _key(one)", "found += 0"),
+    (STILL, "all have a rebalance", MIX + "_still", "_key(one) not in moved", "False"),
     (STILL, "nobody has a rebalance", MIX + "_still", 'one["rebalances"]', "False"),
     (NAMES, "what is missed is found", MIX + "_made", "shows and not is_violated", "False"),
     (NAMES, "whoever is planted shows", MADE, '{key} if one["shown"] else set()', "{key}"),

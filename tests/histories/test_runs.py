@@ -79,8 +79,8 @@ def test_few_are_open_at_a_time(number):
 
 
 BUGS = (
-    ("all are open", "merged", "len(waiting) > MOST_OPEN", "False"),
-    ("some are left out", "merged", "len(waiting), MOST_OPEN)", "len(waiting) - 3, MOST_OPEN)"),
+    ("all are open", "merged", "len(waiting) > most", "False"),
+    ("some are left out", "merged", "len(waiting), most)", "len(waiting) - 3, most)"),
     ("batches are counted short", "Runs.flush", "-(-len(rows) // AT_ONCE)", "len(rows) // AT_ONCE"),
     ("rows are not sorted", "Runs.flush", "self._rows.sort()", "self._rows.sort(key=itemgetter(0))"),
     ("parts begin where others do", "_rows_of", "begin += batches", "begin += 1"),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from rota.histories import pairs
 from rota.histories.manifest import Manifest
 from rota.histories.plan import Plan
-from rota.histories.tables import rows
+from rota.histories.tables import parts_of, rows_as_they_lie
 from rota.population.truth import Key, Truth, beside
 
 WHOSE = "cluster", "group"
@@ -66,19 +65,17 @@ def mix_of(plan: Plan, known: Manifest, asked: Mapping[str, int]) -> Mix:
 
 def _still(folder: Path) -> int:
     """Groups of which no rebalance is told."""
-    told = rows(folder, "incidents", (*WHOSE, "rebalances"))
-    moved = (key for key, own in groupby(told, _key) if any(one["rebalances"] for one in own))
-    latest, found = next(moved, None), 0
-    for one in rows(folder, "verdicts", WHOSE):
-        while latest is not None and latest < _key(one):
-            latest = next(moved, None)
-        found += latest != _key(one)
+    found = 0
+    for part in parts_of(folder, "verdicts"):
+        told = rows_as_they_lie([folder / "incidents" / part.name], (*WHOSE, "rebalances"))
+        moved = {_key(one) for one in told if one["rebalances"]}
+        found += sum(_key(one) not in moved for one in rows_as_they_lie([part], WHOSE))
     return found
 
 
 def _violated(folder: Path) -> Iterator[tuple[Key, bool]]:
     """Every history, and whether it is violated."""
-    for one in rows(folder, "verdicts", (*WHOSE, "verdict")):
+    for one in rows_as_they_lie(parts_of(folder, "verdicts"), (*WHOSE, "verdict")):
         yield _key(one), one["verdict"] == "violated"
 
 
@@ -92,7 +89,9 @@ def _made(truth: Truth, violated: Iterable[tuple[Key, bool]]) -> Made:
         found += shows and is_violated
         missed += [key] if shows and not is_violated else []
         others += [key] if is_violated and not shows else []
-    return Made(truth.histories, truth.distinct, planted, visible, found, tuple(missed), tuple(others))
+    return Made(
+        truth.histories, truth.distinct, planted, visible, found, tuple(sorted(missed)), tuple(sorted(others))
+    )
 
 
 def _key(row: Mapping[str, Any]) -> Key:

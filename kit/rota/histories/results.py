@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 import json
 import math
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -20,7 +21,7 @@ from rota.histories.manifest import Manifest
 from rota.histories.mix import Mix, mix_of
 from rota.histories.plan import Plan
 from rota.histories.record import kept
-from rota.histories.tables import rows
+from rota.histories.tables import parts_of, rows, rows_as_they_lie
 from rota.histories.told import violation_of
 from rota.reading import Tally
 from rota.reading.tally import Quarantined
@@ -31,6 +32,32 @@ WORST = 10
 
 OTHERS = "others"
 """The name for histories that are too many to be named."""
+
+
+class Names(Set[str]):
+    """Names of histories, which tables have and nobody else keeps: there may be millions of them.
+
+    Parameters: folder, of the tables; number, how many they are; judged, whether only of those of which
+    something was judged or is violated.
+    """
+
+    def __init__(self, folder: Path, number: int, judged: bool = False) -> None:
+        self._folder, self._number, self._judged = folder, number, judged
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[str]:
+        for row in rows(self._folder, "verdicts", ("cluster", "group", "judged", "violations")):
+            if not self._judged or row["judged"] or row["violations"]:
+                yield history_of(row["cluster"], row["group"])
+
+    def __contains__(self, name: object) -> bool:
+        return any(one == name for one in self)
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[str]) -> set[str]:  # type: ignore[override]
+        return set(names)
 
 
 @dataclass(frozen=True)
@@ -63,14 +90,13 @@ def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
     mix = mix_of(plan, known, _read(plan, known, tally))
     found = Results(Account(), mix, compared["compared"], compared["skews"])
     account = found.account
-    for row in rows(plan.folder, "verdicts"):
-        history = history_of(row["cluster"], row["group"])
-        account.groups.add(history)
+    groups = histories = 0
+    for row in rows_as_they_lie(parts_of(plan.folder, "verdicts"), ("judged", "violations", "verdict")):
         account.judged += row["judged"]
         account.found += row["violations"]
         found.verdicts[row["verdict"]] = found.verdicts.get(row["verdict"], 0) + 1
-        if row["judged"] or row["violations"]:
-            account.histories.add(history)
+        groups, histories = groups + 1, histories + bool(row["judged"] or row["violations"])
+    account.groups, account.histories = Names(plan.folder, groups), Names(plan.folder, histories, judged=True)
     for row in rows(plan.folder, "violations"):
         if len(account.violations) == MOST_NAMED:
             break
@@ -80,20 +106,22 @@ def results(plan: Plan, known: Manifest, tally: Tally) -> Results:
         _not_judged(account, row)
     for row in rows(plan.folder, "late"):
         account.forgive(history_of(row["cluster"], row["group"]), row["what"], row["seconds"])
-    account.reached = {(row["rule"], row["state"]) for row in rows(plan.folder, "coverage")}
+    reached = rows_as_they_lie(parts_of(plan.folder, "coverage"), ("rule", "state"))
+    account.reached = {(row["rule"], row["state"]) for row in reached}
     found.causes, found.worst = _incidents(plan.folder)
     return found
 
 
 def _incidents(folder: Path) -> tuple[list[Cause], list[tuple[str, float]]]:
     """Why groups rebalanced, and which were longest without an assignment."""
-    incidents, seconds, worst = Counter[str](), dict[str, list[float]](), list[tuple[float, str]]()
-    told = rows(folder, "incidents", ("cluster", "group", "title", "seconds"))
+    incidents, worst = Counter[str](), list[tuple[float, str]]()
+    seconds: dict[str, array[float]] = {}
+    told = rows_as_they_lie(parts_of(folder, "incidents"), ("cluster", "group", "title", "seconds"))
     for (cluster, group), own in groupby(told, itemgetter("cluster", "group")):
         of_group = 0.0
         for row in own:
             incidents[row["title"]] += 1
-            seconds.setdefault(row["title"], []).append(row["seconds"] or 0.0)
+            seconds.setdefault(row["title"], array("d")).append(row["seconds"] or 0.0)
             of_group += row["seconds"] or 0.0
         worst = heapq.nsmallest(WORST, [*worst, (-of_group, history_of(cluster, group))])
     found = [Cause(title, number, math.fsum(seconds[title])) for title, number in incidents.items()]

@@ -19,7 +19,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import pyarrow as pa
 
@@ -45,6 +45,7 @@ HALVES = ".*.half"
 """How folders are called that are not filled yet."""
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 class Runs:
@@ -130,17 +131,18 @@ def _rows_of(path: Path, part: int) -> Iterator[Row]:
             begin += batches
 
 
-def merged(streams: Iterable[Iterator[Row]]) -> Iterator[Row]:
-    """All of them in order, each in order by itself. Where they are more than `MOST_OPEN` some are merged
-    into a file first, which nobody else sees."""
-    waiting = list(streams)
-    while len(waiting) > MOST_OPEN:
-        starts = range(0, len(waiting), MOST_OPEN)
-        waiting = [_kept(heapq.merge(*waiting[start : start + MOST_OPEN])) for start in starts]
-    return heapq.merge(*waiting)
+def merged(streams: Iterable[Iterator[T]], key: Any = None, most: int | None = None) -> Iterator[T]:
+    """All of them in order, each in order by itself. Where they are more than `most` (`MOST_OPEN`) some are
+    merged into a file first, which nobody else sees. key: a function by which they are in order, None: by
+    themselves."""
+    waiting, most = list(streams), most or MOST_OPEN
+    while len(waiting) > most:
+        starts = range(0, len(waiting), most)
+        waiting = [_kept(heapq.merge(*waiting[start : start + most], key=key)) for start in starts]
+    return heapq.merge(*waiting, key=key)
 
 
-def _kept(rows: Iterator[Row]) -> Iterator[Row]:
+def _kept(rows: Iterator[T]) -> Iterator[T]:
     """The same rows, from a file without a name."""
     file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed with the last row
     while batch := list(islice(rows, AT_ONCE)):
@@ -149,7 +151,7 @@ def _kept(rows: Iterator[Row]) -> Iterator[Row]:
     return _read_back(file)
 
 
-def _read_back(file: IO[bytes]) -> Iterator[Row]:
+def _read_back(file: IO[bytes]) -> Iterator[Any]:
     with file:
         while file.peek(1):  # type: ignore[attr-defined]  # a buffered reader has it
             yield from pickle.load(file)  # what this process has written

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -11,10 +11,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rota.histories.runs import PACKED, Row, table
+from rota.histories.runs import PACKED, Row, merged, table
 
 MOST_AT_ONCE, LEAST_AT_ONCE = 32_768, 16
 """Rows of all files of a table together that are in memory when it is read, and the least of a file."""
+
+MOST_FILES = 32
+"""Files of a table that are read at a time: each takes a quarter of a megabyte while it is open."""
 
 _HISTORY = [("cluster", pa.string()), ("group", pa.string())]
 _MOMENT = pa.timestamp("us", "UTC")
@@ -153,9 +156,21 @@ def read(path: Path, columns: list[str] | None = None) -> list[dict[str, Any]]:
 def rows(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """The rows of a run's table by cluster and group, columns by name. columns: these alone, both among
     them."""
-    paths = sorted((folder / name).glob("part-*.parquet"))
-    at_once = max(LEAST_AT_ONCE, MOST_AT_ONCE // max(1, len(paths)))
-    return heapq.merge(*(_rows(path, columns, at_once) for path in paths), key=itemgetter("cluster", "group"))
+    paths = parts_of(folder, name)
+    at_once = max(LEAST_AT_ONCE, MOST_AT_ONCE // max(1, min(MOST_FILES, len(paths))))
+    streams = (_rows(path, columns, at_once) for path in paths)
+    return merged(streams, itemgetter("cluster", "group"), MOST_FILES)
+
+
+def parts_of(folder: Path, name: str) -> list[Path]:
+    """The files of a run's table, one for each bucket of groups, which are called alike in all tables."""
+    return sorted((folder / name).glob("part-*.parquet"))
+
+
+def rows_as_they_lie(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of files one after the other, columns by name: those of a group together. columns: these
+    alone."""
+    return chain.from_iterable(_rows(path, columns, MOST_AT_ONCE // MOST_FILES) for path in paths)
 
 
 def _rows(path: Path, columns: Sequence[str] | None, at_once: int) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -141,8 +141,8 @@ class Account:
     "" where nobody has named it.
     """
 
-    histories: set[str] = field(default_factory=set)
-    groups: set[str] = field(default_factory=set)
+    histories: Set[str] = field(default_factory=set)
+    groups: Set[str] = field(default_factory=set)
     judged: int = 0
     quarantined: int = 0
     not_checked: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -171,7 +171,7 @@ class Account:
     def judge(self, group: str, events: int) -> None:
         """So many events of a group were judged."""
         if events:
-            self.histories.add(group)
+            self.histories |= {group}
             self.judged += events
             self.of(group).judged += events
 
@@ -206,7 +206,7 @@ class Account:
     def violate(self, violation: Violation) -> None:
         """Something that the spec does not allow."""
         self.found += 1
-        self.histories.add(violation.history)
+        self.histories |= {violation.history}
         self.of(violation.history).violates(violation.rule)
         if len(self.violations) < MOST_NAMED:
             self.violations.append(violation)

@@ -27,7 +27,8 @@ JAVA_BESIDE = 400 * MIB
 JAVA_OPTIONS = "-XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=96m -XX:MaxDirectMemorySize=64m"
 
 DRIVER = 256 * MIB
-"""For the Python driver and the process from which Spark forks its workers."""
+"""Least for the Python driver and the process from which Spark forks its workers; with a sixteenth of what
+there is beyond the least of all."""
 
 MORE = 128 * MIB
 """What the driver may have beside what it begins with, however much that is."""
@@ -76,7 +77,8 @@ def divide(whole: int, tasks: int, *, java: bool) -> Shares:
     Parameters: whole, bytes; tasks, how many run at a time, a worker process each; java, whether Java is in
     it too: not where Spark's own options say how much executors have. Errors: TooLittle.
     """
-    beside = DRIVER + (heap(whole) + JAVA_BESIDE if java else 0)
+    driver = DRIVER + max(0, whole - _least(tasks, java)) // 16
+    beside = driver + (heap(whole) + JAVA_BESIDE if java else 0)
     each = (whole - beside) // tasks
     if each < WORKER + STATES:
         least = _least(tasks, java) // MIB
@@ -85,7 +87,7 @@ def divide(whole: int, tasks: int, *, java: bool) -> Shares:
             f"{whole // MIB} MiB of memory are too little for {kinds} and {tasks} tasks at a time; give "
             f"{least} at least, or have fewer tasks"
         )
-    return Shares(DRIVER, each, tasks * (each - WORKER))
+    return Shares(driver, each, tasks * (each - WORKER))
 
 
 def _least(tasks: int, java: bool) -> int:
