@@ -285,7 +285,7 @@ class Watched:
             self._lose(reasons.DELETED)
         elif len(self._sources) > 1:
             self._lose(reasons.SEVERAL)
-        elif why := behind(found, self._stretch.states, self._open.values(), self._terms, self._changed):
+        elif why := behind(found, self._stretch.states, self._stretch.unanswered, self._terms, self._changed):
             self._lose(why)
         else:
             self._violated(self._stretch, found)

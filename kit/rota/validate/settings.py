@@ -17,7 +17,7 @@ from rota.linearise import Answered, Judgement
 from rota.linearise.answers import errors_in
 from rota.linearise.states import State
 from rota.spec import ErrorCode, JoinGroupRequest
-from rota.validate.asked import Asked
+from rota.spec.messages import Request
 from rota.validate.terms import Terms
 
 MAX_REAUTH = "connections.max.reauth.ms"
@@ -50,12 +50,12 @@ def untold(names: str) -> str:
 
 
 def behind(
-    found: Judgement, states: Iterable[State], waiting: Iterable[Asked], terms: Terms, changed: bool
+    found: Judgement, states: Iterable[State], waiting: Iterable[Request], terms: Terms, changed: bool
 ) -> str:
     """Why a violation is none, as it rests on settings that may be others. Empty: it does not.
 
-    states: in which the coordinator may have been; waiting: requests that are not answered; changed: whether
-    the coordinator may have been started anew.
+    states: in which the coordinator may have been; waiting: requests that were not answered when it was
+    seen; changed: whether the coordinator may have been started anew.
     """
     names = [*_settings(found, states, waiting, terms)]
     if assumed := " or ".join(name for name in names if name in terms.assumed):
@@ -67,13 +67,13 @@ def behind(
 
 
 def _settings(
-    found: Judgement, states: Iterable[State], waiting: Iterable[Asked], terms: Terms
+    found: Judgement, states: Iterable[State], waiting: Iterable[Request], terms: Terms
 ) -> Iterator[str]:
     errors = {OF_RULES.get(rule_of(found))}
     if isinstance(found.at, Answered):
         errors |= set(errors_in(found.at.reply))
     low, high = terms.config.group_min_session_timeout_ms, terms.config.group_max_session_timeout_ms
-    joins = (one.request for one in waiting if isinstance(one.request, JoinGroupRequest))
+    joins = (one for one in waiting if isinstance(one, JoinGroupRequest))
     if any(not low <= one.session_timeout_ms <= high for one in joins):
         errors.add(ErrorCode.INVALID_SESSION_TIMEOUT)  # it would have been told by now, and is not
     yield from (name for error, names in OF_ERRORS.items() if error in errors for name in names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from rota.linearise import (
@@ -21,7 +21,7 @@ from rota.linearise import (
 )
 from rota.linearise.states import State
 from rota.spec import ErrorCode, JoinGroupReply
-from rota.spec.messages import ReplyMessage
+from rota.spec.messages import ReplyMessage, Request
 from rota.validate.frames import ids_in
 from rota.validate.terms import Start, Terms
 
@@ -94,6 +94,12 @@ class Stretch:
     def states(self) -> Collection[State]:
         """In which the coordinator may have been before the last event."""
         return self.judge.run.before_last
+
+    @property
+    def unanswered(self) -> Iterator[Request]:
+        """What was asked and not answered before the last event that the judge has looked at."""
+        run = self.judge.run
+        return (one.call.request for number, one in run.sent.items() if run.awaits(number))
 
     @property
     def queued(self) -> int:
