@@ -31,7 +31,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONG: dict[str, tuple[tuple[str, ...], str | None]] = {
     "check": (("check", "--engine", "reference", "--workers", "1"), "check.json"),
     "workers": (("check", "--engine", "reference", "--workers", "2"), "check.json"),
-    "simulate": (("simulate", "--runs", "100000", "--configuration", "core"), None),
+    "simulate": (("simulate", "--runs", "10000000", "--configuration", "core"), None),
     "design": (("design", "all", "--engine", "reference", "--scope", "small"), "design.json"),
     "prove": (("prove", "voting", "core", "--workers", "1"), "prove.json"),
     "conform": (("conform", "--embedded", "sync"), "conform-rota.json"),
