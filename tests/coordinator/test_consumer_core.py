@@ -366,6 +366,21 @@ def test_who_reads_offsets_sees_a_group_until_the_log_has_its_end() -> None:
         assert fetched(core, "g", 0) == left
 
 
+def test_what_was_made_since_a_group_was_to_be_removed_goes_when_the_log_refuses() -> None:
+    """Also the classic group whose place a member took: a group is of one protocol."""
+    core = coordinator()
+    settled(core, beat(core, "m1", 0))
+    settled(core, beat(core, "m1", -1))
+    deletion = core.delete_groups(["g"], 2, "delete")
+    commit = OffsetCommit("g", (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7),)),))
+    core.offset_commit(commit, 9, "commit", 0)
+    beat(core, "m2", 0)
+    stored(core, deletion, ErrorCode.NOT_COORDINATOR)
+    assert core.group_ids == ("g",)
+    assert seen(core).groups[0].group_state == "Empty"
+    assert not core.groups
+
+
 def test_a_timer_left_behind_by_what_the_log_refused_does_nothing_to_a_classic_group() -> None:
     core = coordinator()
     commit = OffsetCommit("g", (OffsetCommitTopic("t", (OffsetCommitPartition(0, 7),)),))

@@ -149,7 +149,7 @@ def remove_group(
         if error_code == ErrorCode.NONE or entry.in_doubt:
             store.forget(group_id)
         elif group_id not in hosted.classic:
-            if (later := hosted.by_id.get(group_id)) is not None:
+            if (later := hosted.by_id.pop(group_id, None)) is not None:
                 persistence.take_back(hosted, later, deque(later.writes), error_code)
             hosted.by_id[group_id] = group
             memory.put(group_id, group.held)
