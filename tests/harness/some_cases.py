@@ -10,7 +10,7 @@ from rota.conformance.dialogues.script import Script
 RESTARTS = 60
 """Of how many that restart one is chosen: each is three starts of a broker."""
 
-FEW = 20
+FEW = 15
 """Who asks for settings for which fewer ask is left out: it has a broker of its own."""
 
 EVERY = 3
