@@ -56,7 +56,7 @@ def test_what_is_left_out_is_alike() -> None:
     assert {*map(rule_of, usual)} <= {*map(rule_of, chosen)}
     families = {getattr(script, "family", "") for script in usual} - {""}
     assert families <= {getattr(script, "family", "") for script in chosen}
-    assert len(scripts) / 5 < len(chosen) < len(scripts) / 3
+    assert len(scripts) / 4 < len(chosen) < len(scripts) / 3
 
 
 def those(compared: list[DialogueComparison], likeness: Likeness) -> list[Script]:
