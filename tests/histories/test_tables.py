@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from harness.judged_frames import terms_of, with_a_gap
 from harness.nights_apart import (

@@ -4,7 +4,8 @@ nobody."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rota.explain.group_state import QUIET, Group, moment
 from rota.explain.reasons import Said, said

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from rota.conformance.connections.error_codes import error_name
 from rota.history import Event, Kind

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 
 class Source(StrEnum):
@@ -134,8 +135,7 @@ class Kind(StrEnum):
     """Something about groups that the reader does not know. data: text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """What was seen once.
 
     at: seconds since 1970 in UTC by the source's clock, None where it tells no time; origin: where it stands,
@@ -145,7 +145,7 @@ class Event:
     beside, JSON values only.
     """
 
-    at: float | None
+    at: int | float | None
     source: Source
     origin: str
     kind: Kind

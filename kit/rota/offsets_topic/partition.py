@@ -9,7 +9,9 @@ OffsetMetadataManager#replay and #replayEndTransactionMarker.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from rota.history import Event, Kind
 from rota.log.group_records import EndOfTransaction, decode_marker

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from rota.history import Event, Kind, Source
 from rota.log.group_records import (

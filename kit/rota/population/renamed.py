@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from rota.history import Event
 from rota.population.histories import group_of

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePath
+
+from msgspec.structs import replace
 
 from rota.history import Event, Kind, Source
 from rota.reading.errors import ReadingError

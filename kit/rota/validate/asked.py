@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rota.linearise import Sent
 from rota.spec import Call
 from rota.spec.messages import Request
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A request about a group. weight: whether it counts as an event, or another group's part of it does;
     broker: who is asked, as the source names it."""
 

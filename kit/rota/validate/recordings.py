@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rota.generate.replies import NotInTheSpec
 from rota.generate.requests import Body
@@ -223,8 +224,7 @@ class Frames:
             self._over(name, asked, now)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """A request as it was read."""
 
     api: str
@@ -234,8 +234,7 @@ class _Request:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """An answer as it was read. number: of its request in the group."""
 
     number: int

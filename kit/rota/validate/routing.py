@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from msgspec import Struct
+
 from rota.generate.requests import Body
 from rota.history import Event, Kind
 from rota.history.pairs import connection_of
@@ -57,8 +59,7 @@ class Part(StrEnum):
     """It tells of a generation, as other sources may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What an event means for one group.
 
     group: "" for all there are; weight: whether it counts as an event of this group, or as another one's;
