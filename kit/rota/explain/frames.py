@@ -129,8 +129,9 @@ class Frames:
         key = (name, int(event.data.get("correlation", -1)))
         if event.kind is Kind.REQUEST:
             if api in self._responses:
-                self._waiting[key] = replace(event, data=_without_bytes(event.data))
-            yield from self._asked(event, api)
+                waits = api in self._requests  # for others: their body is large
+                self._waiting[key] = replace(event, data=_without_bytes(event.data)) if waits else event
+            yield from self._asked(event, api, name)
         elif event.kind is Kind.RESPONSE:
             request = self._waiting.pop(key, None)
             if request is not None and api in self._responses and request.group:
@@ -138,10 +139,10 @@ class Frames:
                 group.answers(request.member, UNKNOWN_MEMBER_ID not in _codes(_fields(event)))
                 yield from self._responses[api](event, request, group)
 
-    def _asked(self, event: Event, api: str) -> Told:
+    def _asked(self, event: Event, api: str, connection: str) -> Told:
         if not event.group:
             return
-        group, connection = self._group(event.group, event.at), connection_of(event)
+        group = self._group(event.group, event.at)
         group.connections.add(connection)
         self._asks.setdefault(connection, set()).add(event.group)
         group.gone = None

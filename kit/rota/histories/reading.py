@@ -60,7 +60,8 @@ def read(plan: Plan, shard: Shard) -> None:
             if frames or plan.options.unordered:
                 conversations.add(conversation)
             moment = max(0.0, at)
-            span = span.with_more(Span(moment if frames else None, moment))
+            if (frames and (span.began is None or moment < span.began)) or moment > span.ended:
+                span = span.with_more(Span(moment if frames else None, moment))
             if event.kind is Kind.REQUEST:
                 asked[str(event.data.get("api"))] += 1
             runs.add((conversation % plan.parts, at, 0, place, number, line, shard.cluster, conversation))

@@ -115,11 +115,14 @@ def _once(rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
     """Rows, and whether each was told before. Of those in one place the order is that of their lines as they
     are written here, which few have to be."""
     for _, together in groupby(rows, key=PLACE):
-        each = [*together]
-        if len(each) > 1:
-            each = sorted((*row[:4], line_of(event_of(row[4])).encode(), *row[5:]) for row in each)
+        first, *others = together
+        if not others:
+            yield first, False
+            continue
         before: Row = ()
-        for row in each:
+        for row in sorted(
+            (*row[:4], line_of(event_of(row[4])).encode(), *row[5:]) for row in (first, *others)
+        ):
             yield row, before == row[:6]
             before = row[:6]
 
