@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.logs_golden import PROGRAMS, events_of, golden
 from harness.nights import CLOSED, LATE, START, Night, day_of_log, explained, member, rebalances, told

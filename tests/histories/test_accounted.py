@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, lines, own_nights, scattered

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from harness.packets import ETHERNET, RAW, RST, SLL, Wire, pcap, pcapng
 from harness.scripted_broker import Between, Client, between, listening, received

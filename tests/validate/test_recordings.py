@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from harness import scenes
 from harness.judged_frames import judged, shifted, terms_of, with_a_gap
@@ -139,7 +140,7 @@ def test_a_frame_that_cannot_be_read_is_quarantined():
     events = list(frames("sessions", "kafka-4.x"))
     place = next(place for place, event in enumerate(events) if event.kind is Kind.RESPONSE)
     data = {**events[place].data, "fields": {"nothing": 1}}
-    events[place] = type(events[place])(**{**_fields(events[place]), "data": data})
+    events[place] = structs.replace(events[place], data=data)
     account = judged(events, terms_of())
     assert account.quarantined == 1
     assert not account.found
@@ -159,16 +160,12 @@ def test_a_defect_in_judging_is_not_taken_for_a_frame_that_cannot_be_read(place,
 def test_a_request_that_is_answered_twice_is_a_violation_where_its_group_is_asked_for(group, violations):
     events = list(frames("sessions", "kafka-4.x"))
     place = next(place for place, event in enumerate(events) if event.kind is Kind.RESPONSE)
-    again = replace(events[place], kind=Kind.UNREAD, reason=ANSWERED_AGAIN, origin="again#1")
+    again = structs.replace(events[place], kind=Kind.UNREAD, reason=ANSWERED_AGAIN, origin="again#1")
     text = {**again.data, "text": "JoinGroup v9"}
     account = judged(
-        [*events[: place + 1], replace(again, data=text), *events[place + 1 :]], terms_of(group=group)
+        [*events[: place + 1], structs.replace(again, data=text), *events[place + 1 :]], terms_of(group=group)
     )
     assert [(one.rule, one.line) for one in account.violations] == [("wire.answers", "again#1")] * violations
-
-
-def _fields(event):
-    return {name: getattr(event, name) for name in event.__dataclass_fields__}
 
 
 @pytest.mark.parametrize("seconds", [-0.7, 0.0, 2.5])
@@ -177,7 +174,7 @@ def test_recorders_whose_clocks_differ_never_make_a_violation(seconds):
         events = frames(name, "kafka-4.x")
         first = events[0].data["connection"]
         other = [
-            replace(one, at=one.at + seconds, origin=f"other{one.origin}")
+            structs.replace(one, at=one.at + seconds, origin=f"other{one.origin}")
             for one in events
             if one.data["connection"] != first
         ]
@@ -204,7 +201,7 @@ def test_an_error_that_offsets_are_never_told_with_is_a_violation_without_them()
     )
     assert judged(events[: place + 1], terms_of()).found == 0
     fields = {**events[place].data["fields"], "error_code": 69}
-    events[place] = replace(events[place], data={**events[place].data, "fields": fields})
+    events[place] = structs.replace(events[place], data={**events[place].data, "fields": fields})
     account = judged(events[: place + 1], terms_of())
     assert account.verdict == "violated"
     assert "GROUP_ID_NOT_FOUND, which no rule gives" in account.violations[0].why
@@ -227,9 +224,9 @@ def test_only_a_broker_that_ends_all_connections_may_have_been_started_anew(reas
     before = events[:last]
     numbers = {one.data["connection"] for one in before} | {9}
     beat = [one for one in before if one.data.get("api") == "Heartbeat"][-2:]
-    extra = [replace(one, data={**one.data, "connection": 9}) for one in beat]
+    extra = [structs.replace(one, data={**one.data, "connection": 9}) for one in beat]
     ends = [
-        replace(events[last], kind=Kind.CLOSED, reason=reason, data={"connection": number})
+        structs.replace(events[last], kind=Kind.CLOSED, reason=reason, data={"connection": number})
         for number in sorted(numbers)
     ]
     account = judged([*before, *extra, *ends, *events[last:]], terms_of(fresh=True))
@@ -262,7 +259,7 @@ def _again(beats, number):
         for one in beats:
             at += 0.001
             data = {**one.data, "correlation": 10_000 + count}
-            yield type(one)(**{**_fields(one), "at": at, "data": data})
+            yield structs.replace(one, at=at, data=data)
 
 
 def _watched(events, terms, kept):

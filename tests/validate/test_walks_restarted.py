@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import pytest
+from msgspec import structs
 
 from harness import recorded_walks
 from harness.judged_frames import judged
@@ -72,7 +73,8 @@ def test_restarts_explain_what_nothing_else_does():
     ground, verdicts = grounds(1, "kafka-4.x"), []
     for frames in sound_and_restarted(ground, 25).values():
         said = [
-            replace(one, reason="closed by the client") if one.kind is Kind.CLOSED else one for one in frames
+            structs.replace(one, reason="closed by the client") if one.kind is Kind.CLOSED else one
+            for one in frames
         ]
         verdicts.append(judged(said, terms_of(ground)).verdict)
     assert "violated" in verdicts
