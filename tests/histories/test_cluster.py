@@ -20,7 +20,7 @@ from rota.histories.runs import HALVES
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
-WORKERS_NEED = ("pyarrow", "google_crc32c")
+WORKERS_NEED = ("pyarrow", "google_crc32c", "msgspec")
 
 
 @pytest.fixture(scope="module")

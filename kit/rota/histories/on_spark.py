@@ -25,8 +25,8 @@ WORDS = {
 """Kinds of work, as Spark's web interface has them."""
 
 
-NEEDED = {"pyarrow": "pyarrow", "google_crc32c": "google-crc32c"}
-"""What workers import, for tables and for checksums, and what it is called where packages are."""
+NEEDED = {"pyarrow": "pyarrow", "google_crc32c": "google-crc32c", "msgspec": "msgspec"}
+"""What workers import, for tables, checksums and events, and what it is called where packages are."""
 
 
 class Missing(ValueError):
