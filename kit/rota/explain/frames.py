@@ -129,8 +129,7 @@ class Frames:
         key = (name, int(event.data.get("correlation", -1)))
         if event.kind is Kind.REQUEST:
             if api in self._responses:
-                waits = api in self._requests  # for others: their body is large
-                self._waiting[key] = replace(event, data=_without_bytes(event.data)) if waits else event
+                self._waiting[key] = replace(event, data=_without_bytes(event.data))
             yield from self._asked(event, api, name)
         elif event.kind is Kind.RESPONSE:
             request = self._waiting.pop(key, None)
