@@ -12,7 +12,8 @@ from harness.nights_apart import files, own_nights, scattered
 from rota.cli.main import main
 from rota.explore.spark import memory
 from rota.histories import plan, results, tables, tasks
-from rota.histories.plan import ROWS, rows_within
+from rota.histories.plan import LEARNED, ROWS, learned_within, rows_within
+from rota.linearise import learned
 from rota.mutants.core import CoreBug, planted
 from rota.validate.account import history_of
 
@@ -39,6 +40,36 @@ def test_fewer_rows_are_sorted_at_once_where_there_is_less_memory(lake, tmp_path
     little, much = (len([*(tmp_path / name).glob("work/read/*/0*.arrow")]) for name in ("little", "much"))
     assert little > much == 2
     assert files(tmp_path / "little") == files(tmp_path / "much")
+
+
+def test_less_of_what_is_learned_is_kept_where_there_is_less_memory():
+    assert learned_within(None) is None
+    assert learned_within(288 * MIB) == LEARNED[0] < learned_within(512 * MIB) < LEARNED[1]
+    assert learned_within(1 << 40) == LEARNED[1]
+
+
+def it_is_forgotten_in_time(lake, out):
+    """Tables are begun anew between groups, and what is told of them is the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "LEARNED", (40, 40))
+        little = validated(lake, out / "little", "--memory", "512")
+        kept = max(map(len, learned._OF.values()))
+    assert little.exit_code == validated(lake, out / "much").exit_code
+    assert files(out / "little") == files(out / "much")
+    assert 0 < kept < max(map(len, learned._OF.values()))
+
+
+def test_what_is_learned_is_forgotten_in_time(lake, tmp_path):
+    it_is_forgotten_in_time(lake, tmp_path)
+
+
+@pytest.mark.parametrize(("where", "old", "new"), [
+    ("rota.histories.judging:judge", "(plan.folder, plan.learned)", "(plan.folder)"),
+    ("rota.linearise.learned:learned_of", "found.is_full", "False"),
+])  # fmt: skip
+def test_what_is_kept_in_spite_of_it_is_found(lake, tmp_path, where, old, new):
+    with planted(CoreBug("", "kept", "kept", where, old, new)), pytest.raises(AssertionError):
+        it_is_forgotten_in_time(lake, tmp_path)
 
 
 def what_is_more_is_refused(lake, out):

@@ -50,12 +50,12 @@ class TablesRun(Run):
             raise UsageError(f"tables are written with pyarrow; {EXTRA.install}")
         from rota.histories.manifest import OtherRun
         from rota.histories.pipeline import Pipeline
-        from rota.histories.plan import Plan, rows_within
+        from rota.histories.plan import Plan, learned_within, rows_within
         from rota.histories.results import results
 
         try_files([self.out / name for name in SUMMARY])
         with self._runner() as (runner, share):
-            plan = Plan(self.out, terms, options, 1, 1, rows_within(share))
+            plan = Plan(self.out, terms, options, 1, 1, rows_within(share), learned_within(share))
             pipeline = Pipeline(plan, self._settings(terms, options), runner, self._say, self.tables.buckets)
             try:
                 known = pipeline.tables(self.paths)

@@ -69,7 +69,7 @@ def judge(plan: Plan, bucket: Bucket) -> None:
     target = Path(bucket.folder)
     if kept(target) is not None:
         return
-    with whole(target) as folder, learned.counting(plan.folder) as asked:
+    with whole(target) as folder, learned.counting(plan.folder, plan.learned) as asked:
         wanted, judged = _wanted(plan, bucket) if bucket.before else None, 0
         found, for_all = _before(plan, bucket, wanted or set()), _for_all(plan)
         streams = [one for routed in plan.routed for one in routed.rows(bucket.number)]

@@ -17,10 +17,24 @@ ROWS = 5_000, 100_000
 BESIDE, OF_A_ROW = 160 << 20, 2 << 10
 """Bytes that a process has beside rows that are sorted, and of such a row on its way into a file."""
 
+LEARNED = 50_000, 1_000_000
+"""What a judge has learned and keeps at most: the least, and however much memory there is."""
+
+MERGING, OF_LEARNED = 100 << 20, 1 << 10
+"""Bytes of rows that are merged, and of something that is learned."""
+
 
 def rows_within(most: int | None) -> int:
     """Rows of a sorted file at most. most: bytes that a process may have, None: no bound."""
     return ROWS[1] if most is None else max(ROWS[0], min(ROWS[1], (most - BESIDE) // OF_A_ROW))
+
+
+def learned_within(most: int | None) -> int | None:
+    """What a judge keeps of what it has learned, in half of the memory left; None: as without a bound.
+    most: as of `rows_within`."""
+    if most is None:
+        return None
+    return max(LEARNED[0], min(LEARNED[1], (most - BESIDE - MERGING) // 2 // OF_LEARNED))
 
 
 @dataclass(frozen=True)
@@ -39,8 +53,9 @@ class Span:
 @dataclass(frozen=True)
 class Plan:
     """folder: of the run; terms; options, of reading; parts, buckets: into how many events and groups are
-    divided; rows: of a sorted file at most; spans: by cluster; routed: what events mean for groups; anew:
-    clusters of which every group is judged anew."""
+    divided; rows: of a sorted file at most; learned: what a judge keeps of what it has learned, None: as
+    without a bound; spans: by cluster; routed: what events mean for groups; anew: clusters of which every
+    group is judged anew."""
 
     folder: Path
     terms: Terms
@@ -48,6 +63,7 @@ class Plan:
     parts: int
     buckets: int
     rows: int = ROWS[1]
+    learned: int | None = None
     spans: dict[str, Span] = field(default_factory=dict)
     routed: tuple[Routed, ...] = ()
     anew: frozenset[str] = frozenset()

@@ -46,8 +46,9 @@ NOT_LEARNED = (
 )
 """Requests whose answers rest on more than a core."""
 
-MOST = 50_000
-"""Cores and other values, and what is learned of them, that are kept at most before all is begun anew."""
+MOST = 250_000
+"""Cores and other values, and what is learned of them, that are kept at most before all is begun anew, where
+nobody has a bound on memory: a fifth of a gigabyte."""
 
 MOST_KINDS = 4
 """Kinds of coordinators of which something is kept."""
@@ -93,6 +94,11 @@ class Learned:
         """How many things are kept."""
         tables = (self._cores, self._shared, self._agree)
         return sum(len(table) for table in tables) + self._outcomes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more than is kept."""
+        return len(self) > (MOST if _KEPT.most is None else _KEPT.most)
 
     def shared(self, value: Hashable) -> Shared:
         """The one value like this."""
@@ -210,6 +216,15 @@ class Learned:
         return any(True for _ in agreements(said, seen.value, ids))
 
 
+@dataclass
+class _Kept:
+    """most: in place of `MOST`, None: nothing is."""
+
+    most: int | None = None
+
+
+_KEPT = _Kept()
+
 _OF: dict[Hashable, Learned] = {}
 
 
@@ -217,7 +232,7 @@ def learned_of(steps: Steps) -> Learned:
     """What this process has learned of coordinators like this, from all histories."""
     key = (steps.profile, steps.config, steps.follows)
     found = _OF.get(key)
-    if found is None or len(found) > MOST:
+    if found is None or found.is_full:
         if len(_OF) >= MOST_KINDS:
             _OF.clear()
         found = _OF[key] = Learned(steps)
@@ -225,13 +240,20 @@ def learned_of(steps: Steps) -> Learned:
 
 
 @contextmanager
-def counting(run: Hashable) -> Iterator[set[int]]:
+def counting(run: Hashable, most: int | None = None) -> Iterator[set[int]]:
     """Within, pairs that are asked for the first time in a run are counted, as `rota.linearise.pairs` names
-    them. What was learned without being counted for this run is forgotten, to be asked and counted anew."""
+    them. What was learned without being counted for this run is forgotten, to be asked and counted anew.
+
+    most: what is kept within, in place of `MOST`.
+    """
     if pairs.is_new(run):
         _OF.clear()
-    with pairs.counted(run) as found:
-        yield found
+    before, _KEPT.most = _KEPT.most, most
+    try:
+        with pairs.counted(run) as found:
+            yield found
+    finally:
+        _KEPT.most = before
 
 
 def _note(core: Core, asked: Hashable) -> None:

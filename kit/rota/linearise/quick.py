@@ -12,7 +12,6 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, cast
 
 from rota.kernel import replace
-from rota.linearise import learned
 from rota.linearise.answers import agreements
 from rota.linearise.history import Answered, Broken, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed
@@ -168,7 +167,7 @@ class QuickRun(QuickClosing):
         """Forget what is learned where that is too much; or a history's names that were given too early."""
         names = self._packing.names
         own = len(self._packing) + len(self._beats) + len(self._replies)
-        many = own > FEW + 10 * len(self.states) or len(self._learned) > learned.MOST
+        many = own > FEW + 10 * len(self.states) or self._learned.is_full
         if many or (names.others and not names.plain):
             self._others = self._others or names.others
             self.states = dict(self.states.items())
