@@ -32,6 +32,7 @@ from rota.histories.pipeline import Pipeline
 from rota.histories.runs import HALVES
 from rota.histories.tables import rows
 from rota.history import Event, Kind, Source
+from rota.mutants.core import CoreBug, planted
 from rota.reading.unordered import TWICE
 
 DAY = 86_400.0
@@ -143,6 +144,29 @@ def test_what_was_done_is_not_done_again(tmp_path):
         assert files(tmp_path / f"{stop}") == files(tmp_path / "at-once")
 
 
+def goes_on_by_the_same_settings(tmp_path):
+    """What was interrupted is not mixed with what is judged by other settings, nor divided otherwise."""
+    folder = scattered(all_events(), 4, tmp_path / "lake", copies=7)
+    make = partial(as_tables, [folder], unordered=True)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "out", terms=terms_of(), run=Counting(6))
+    with pytest.raises(OtherRun, match="has tables by terms"):
+        make(tmp_path / "out", terms=terms_of(fresh=True))
+    make(tmp_path / "out", terms=terms_of(), buckets=5)
+    make(tmp_path / "whole", terms=terms_of())
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+def test_an_interrupted_run_goes_on_by_the_same_settings(tmp_path):
+    goes_on_by_the_same_settings(tmp_path)
+
+
+def test_settings_that_are_written_in_the_end_are_too_late(tmp_path):
+    bug = CoreBug("", "late", "late", "rota.histories.pipeline:Pipeline.tables", "before is None:", "False:")
+    with planted(bug), pytest.raises((AssertionError, pytest.fail.Exception)):
+        goes_on_by_the_same_settings(tmp_path)
+
+
 def test_later_files_have_only_their_groups_judged(tmp_path):
     nights = own_nights()
     first, last = [*nights[0], *nights[1][:20]], [*nights[1][20:], *nights[2], *nights[3]]
@@ -245,7 +269,7 @@ def test_a_driver_that_is_killed_goes_on(tmp_path):
         while not list((out / "work").glob("routed/*/[0-9]*")) and time.monotonic() < until:
             time.sleep(0.002)
         os.kill(running.pid, signal.SIGKILL)
-    assert not (out / "manifest.json").exists(), "it was killed in time"
+    assert not (out / "verdicts").exists(), "it was killed in time"
     (out / "work" / "read" / ".killed.elsewhere.1.half").mkdir()
     again = subprocess.run([*command, str(out)], capture_output=True, text=True, check=False)
     assert "done before" in again.stderr

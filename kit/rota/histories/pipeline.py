@@ -56,7 +56,9 @@ class Pipeline:
             Shard.of(one) for one in self.run(tasks.DIGEST, self.plan, [asdict(one) for one in found])
         ]
         new = self._new(known)
-        if new or before is None:
+        if new or not known.rounds:
+            if before is None:
+                known.write(self.plan.folder)  # who goes on with it goes on by the same settings
             known = self._judged(known, new)
             finishing.finish(self.plan, known)
             known.write(self.plan.folder)
