@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 
 import pytest
@@ -81,3 +82,25 @@ def test_a_worker_that_loses_some_says_so(lake, tmp_path):
         as_tables(
             [lake], tmp_path / "losing", terms_of(), run=OnSpark(Context(), work=losing), unordered=True
         )
+
+
+def looks_for_cycles(lake, out):
+    """How often cycles of objects are looked for in tasks on Spark: what they learned stays."""
+    looks = []
+
+    def watched(*task):
+        gc.callbacks.append(lambda phase, info: looks.append(phase))
+        told = answer(*task)
+        assert [[] for _ in range(100)], "it is looked when something is made"
+        gc.callbacks.pop()
+        return told
+
+    as_tables([lake], out, terms_of(), run=OnSpark(Context(), work=watched), unordered=True)
+    return len(looks)
+
+
+def test_tasks_on_spark_look_for_no_cycles(lake, tmp_path):
+    assert looks_for_cycles(lake, tmp_path / "sound") == 0
+    bug = CoreBug("", "looks", "looks", "rota.histories.on_spark:answer", "gc.freeze()", "pass")
+    with planted(bug):
+        assert looks_for_cycles(lake, tmp_path / "looks") > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from rota.histories.plan import Plan
 from rota.histories.tasks import done
 from rota.reading import ReadingError
 from rota.validate.account import Unaccounted
+from rota.validate.collecting import uncollected
 
 WORDS = {
     "digest": "what sources are",
@@ -49,7 +51,15 @@ def _missing(needed: dict[str, str]) -> list[str]:
 
 
 def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
-    """In a worker: one piece."""
+    """In a worker: one piece. What it has learned stays, and is not looked through for cycles after each."""
+    with uncollected():
+        try:
+            return _answer(kind, plan, ceiling, piece)
+        finally:
+            gc.freeze()
+
+
+def _answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
     try:
         memory.hold(ceiling)
         return json.dumps({"done": done(kind, Plan.got(plan), json.loads(piece))})
