@@ -13,6 +13,7 @@ from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, lines, own_nights, scattered
 from harness.spark_here import Context
 from rota.cli.main import main
+from rota.explore.collecting import rarely_collected
 from rota.histories.on_spark import OnSpark, answer
 from rota.mutants.core import CoreBug, planted
 from rota.validate.account import Unaccounted
@@ -95,7 +96,8 @@ def looks_for_cycles(lake, out):
         gc.callbacks.pop()
         return told
 
-    as_tables([lake], out, terms_of(), run=OnSpark(Context(), work=watched), unordered=True)
+    with rarely_collected(200):
+        as_tables([lake], out, terms_of(), run=OnSpark(Context(), work=watched), unordered=True)
     return len(looks)
 
 
