@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 
+import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
@@ -165,6 +166,21 @@ def test_settings_that_are_written_in_the_end_are_too_late(tmp_path):
     bug = CoreBug("", "late", "late", "rota.histories.pipeline:Pipeline.tables", "before is None:", "False:")
     with planted(bug), pytest.raises((AssertionError, pytest.fail.Exception)):
         goes_on_by_the_same_settings(tmp_path)
+
+
+def how_tables_are_packed(out):
+    as_tables([scattered(all_events(), 1, out / "lake")], out / "out", terms_of(), unordered=True)
+    read = [pq.ParquetFile(one).metadata for one in (out / "out").glob("*/part-*.parquet")]
+    return {one.row_group(0).column(0).compression for one in read if one.num_rows}
+
+
+def test_tables_are_packed_so_that_others_read_them(tmp_path):
+    assert how_tables_are_packed(tmp_path / "sound") == {"ZSTD"}
+    bug = CoreBug(
+        "", "as rows", "as rows", "rota.histories.tables:write", "compression=PACKED", "compression='lz4'"
+    )
+    with planted(bug):
+        assert how_tables_are_packed(tmp_path / "otherwise") != {"ZSTD"}
 
 
 def test_later_files_have_only_their_groups_judged(tmp_path):

@@ -11,10 +11,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rota.histories.runs import PACKED, Row, merged, table
+from rota.histories.runs import Row, merged, table
 
 MOST_AT_ONCE, LEAST_AT_ONCE = 32_768, 16
 """Rows of all files of a table together that are in memory when it is read, and the least of a file."""
+
+PACKED = "zstd"
+"""How Parquet is packed, which stays and which others read."""
 
 MOST_FILES = 32
 """Files of a table that are read at a time: each takes a quarter of a megabyte while it is open."""
