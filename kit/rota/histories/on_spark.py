@@ -54,23 +54,17 @@ def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
     """In a worker: one piece. What it has learned stays, and is not looked through for cycles after each."""
     with uncollected():
         try:
-            return _answer(kind, plan, ceiling, piece)
+            memory.hold(ceiling)
+            return json.dumps({"done": done(kind, Plan.got(plan), json.loads(piece))})
+        except ReadingError as error:
+            return json.dumps({"unreadable": str(error)})
+        except Unaccounted as error:
+            return json.dumps({"unaccounted": str(error)})
+        except (MemoryError, pa.ArrowMemoryError):
+            return json.dumps({"memory": True})
         finally:
+            memory.hold(None)
             gc.freeze()
-
-
-def _answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
-    try:
-        memory.hold(ceiling)
-        return json.dumps({"done": done(kind, Plan.got(plan), json.loads(piece))})
-    except ReadingError as error:
-        return json.dumps({"unreadable": str(error)})
-    except Unaccounted as error:
-        return json.dumps({"unaccounted": str(error)})
-    except (MemoryError, pa.ArrowMemoryError):
-        return json.dumps({"memory": True})
-    finally:
-        memory.hold(None)
 
 
 class OnSpark:

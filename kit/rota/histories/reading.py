@@ -59,9 +59,7 @@ def read(plan: Plan, shard: Shard) -> None:
             frames = event.source is Source.FRAMES
             if frames or plan.options.unordered:
                 conversations.add(conversation)
-            moment = max(0.0, at)
-            if (frames and (span.began is None or moment < span.began)) or moment > span.ended:
-                span = span.with_more(Span(moment if frames else None, moment))
+            span = span.with_moment(max(0.0, at), frames)
             if event.kind is Kind.REQUEST:
                 asked[str(event.data.get("api"))] += 1
             runs.add((conversation % plan.parts, at, 0, place, number, line, shard.cluster, conversation))

@@ -26,13 +26,16 @@ class Runner(Protocol):
 
 def done(kind: str, plan: Plan, piece: Any) -> Any:
     """One piece. Returns what JSON has; of what leaves files nothing. Errors: ReadingError."""
-    with uncollected():
-        return _KINDS[kind](plan, piece)
+    return _KINDS[kind](plan, piece)
 
 
 def here(kind: str, plan: Plan, pieces: Sequence[Any]) -> list[Any]:
     """A runner in this process."""
-    return [done(kind, plan, json.loads(json.dumps(piece))) for piece in pieces]
+    found = []
+    for piece in pieces:
+        with uncollected():
+            found.append(done(kind, plan, json.loads(json.dumps(piece))))
+    return found
 
 
 def _digested(plan: Plan, piece: Mapping[str, Any]) -> Any:
