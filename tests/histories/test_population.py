@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from functools import cache
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from harness.nights_apart import as_tables, verdicts
 from harness.small_groups import small
 from rota.generate.shown import Shown
-from rota.history import Kind
+from rota.history import Kind, event_of, line_of
 from rota.mutants.core import core_bugs
 from rota.population import histories
 from rota.population.files import RECORDINGS, Wanted, write
@@ -62,14 +63,17 @@ def test_the_same_number_is_the_same_history():
 
 
 def test_a_copy_is_judged_as_its_original():
-    original, *others = copies(events(), small(), 3, 1)
+    original, *others = ([event_of(line) for _, line in one] for one in copies(events(), small(), 3, 1))
     assert tuple(original) == events()
     for copy, told in enumerate(others, 1):
         account = judged(told)
         assert account.groups == {group_of(small(), copy)}
         assert (account.verdict, account.judged) == ("holds", judged(events()).judged)
-        text = "".join(map(str, told))
+        frames = b"".join(b64decode(one.data.get("bytes", "")) for one in told)
+        text = "".join(map(str, told)) + frames.decode("latin-1")
+        assert group_of(small(), copy) in text
         assert group_of(small()) not in text
+        assert len({one.origin for one in (*told, *events())}) == 2 * len(told)
     ids = [{one.member for one in told} - {""} for told in (original, *others)]
     assert ids[0].isdisjoint(ids[1])
     assert ids[1].isdisjoint(ids[2])
@@ -89,6 +93,37 @@ def test_what_shows_is_found_and_nothing_else(tmp_path, monkeypatch):
     told = {one["group"]: one["verdict"] for one in map(json.loads, verdicts(tmp_path / "out"))}
     assert len(told) == 5
     assert {group for group, verdict in told.items() if verdict == "violated"} == shown
+
+
+def frame_of(event):
+    return b64decode(event.data.get("bytes", ""))
+
+
+def test_a_copy_has_its_names_in_frames_too():
+    original, copy = ([event_of(line) for _, line in one] for one in copies(events(), small(), 2, 1))
+    names = {
+        group_of(small()): group_of(small(), 1),
+        **{one.member: other.member for one, other in zip(original, copy, strict=True) if one.member},
+    }
+    assert len(names) > 2
+    for one, other in zip(original, copy, strict=True):
+        renamed = frame_of(one)
+        for old, new in names.items():
+            renamed = renamed.replace(old.encode(), new.encode())
+        assert frame_of(other) == renamed
+
+
+def test_a_copy_is_at_another_time():
+    original, *others = ([at for at, _ in one] for one in copies(events(), small(), 3, 1))
+    for copy in others:
+        later = copy[0] - original[0]
+        assert later > 0
+        assert copy == pytest.approx([at + later for at in original], abs=1e-5)
+
+
+def test_lines_of_copies_are_as_events_are_written():
+    for copy in copies(events(), small(), 3, 1):
+        assert [(event.at, line_of(event).encode()) for event in (event_of(line) for _, line in copy)] == copy
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from rota.history import Event, Kind, line_of
+from rota.history import Kind
 from rota.population.histories import group_of, simulated
 from rota.population.recorded import frames_of
-from rota.population.renamed import copies
+from rota.population.renamed import Line, copies
 from rota.population.shapes import Shape
 from rota.population.truth import REPORT, TRUTH
 
@@ -93,7 +93,7 @@ def write(wanted: Wanted, folder: Path, processes: int = 1) -> Written:
 def _file(wanted: Wanted, folder: Path, start: int) -> tuple[Written, list[str]]:
     """The histories of a file. Returns what was written, and lines of what is true."""
     written, truth = Written(), list[str]()
-    told: list[Sequence[Event]] = []
+    told: list[list[Line]] = []
     for number in range(start, min(start + wanted.together, wanted.histories)):
         one = simulated(wanted.seed, number, wanted.bugs, wanted.shapes)
         events = frames_of(one.played, f"{one.group}.jsonl")
@@ -111,12 +111,7 @@ def _file(wanted: Wanted, folder: Path, start: int) -> tuple[Written, list[str]]
             about = {"bug": one.bug.name, "rule": one.bug.rule, "shown": one.shown}
             groups = (group_of(number, copy) for copy in range(wanted.copied))
             truth += [json.dumps({"group": group, **about}) + "\n" for group in groups]
-    with (folder / RECORDINGS / f"{start:08}.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(_lines(told))
+    with (folder / RECORDINGS / f"{start:08}.jsonl").open("wb") as file:
+        for _, line in sorted(chain.from_iterable(told), key=itemgetter(0)):
+            file.write(line + b"\n")
     return written, truth
-
-
-def _lines(told: Sequence[Sequence[Event]]) -> Iterator[str]:
-    """All of them by time."""
-    for event in heapq.merge(*told, key=attrgetter("at")):
-        yield f"{line_of(event)}\n"

@@ -6,16 +6,14 @@ a copy is as well made as its original. It adds to how much there is and not to 
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any
 from uuid import UUID
 
-from msgspec.structs import replace
-
-from rota.history import Event
+from rota.history import Event, Kind, Source, line_of
 from rota.population.histories import group_of
 
 MOST = 100
@@ -24,63 +22,78 @@ MOST = 100
 APART = 3_600.0
 """Seconds within which copies begin."""
 
-_ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+Line = tuple[float, bytes]
+"""An event's moment, and its line without an end."""
+
+_ID = rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 
-def copies(events: Sequence[Event], number: int, copied: int, seed: int) -> Iterator[list[Event]]:
-    """So many copies of a history, the first of them as it is. number: its own."""
-    yield list(events)
+def copies(events: Sequence[Event], number: int, copied: int, seed: int) -> Iterator[list[Line]]:
+    """The lines of so many copies of a history, the first of them as it is.
+
+    events: of frames, with their moments; number: the history's own.
+    """
+    originals = [_Original(event, group_of(number).encode()) for event in events]
+    yield [one.line for one in originals]
     for copy in range(1, copied):
         drawn = Random(f"{seed} {number} copy {copy}")
         later = drawn.uniform(0.0, APART)
-        names = _Names(group_of(number).encode(), group_of(number, copy).encode(), drawn)
-        yield [_renamed(event, names, copy, later) for event in events]
+        names = _Names(drawn)
+        names[group_of(number).encode()] = group_of(number, copy).encode()
+        yield [one.renamed(names, copy, later) for one in originals]
 
 
-class _Names:
-    """Exchanges names. Parameters: old, new: of the group; drawn: from which ids come."""
+class _Names(dict[bytes, bytes]):
+    """Names by those that stood there; an id that was not met before gets one. Parameters: drawn: whence."""
 
-    def __init__(self, old: bytes, new: bytes, drawn: Random) -> None:
-        self._old, self._new, self._drawn = old, new, drawn
-        self._ids: dict[bytes, bytes] = {}
+    def __init__(self, drawn: Random) -> None:
+        super().__init__()
+        self._drawn = drawn
 
-    def within(self, data: bytes) -> bytes:
-        """In bytes."""
-        return _ID.sub(self._id, data.replace(self._old, self._new))
-
-    def text(self, text: str) -> str:
-        """In a text."""
-        return self.within(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-
-    def _id(self, found: re.Match[bytes]) -> bytes:
-        if found[0] not in self._ids:
-            self._ids[found[0]] = str(UUID(int=self._drawn.getrandbits(128), version=4)).encode()
-        return self._ids[found[0]]
+    def __missing__(self, old: bytes) -> bytes:
+        self[old] = new = str(UUID(int=self._drawn.getrandbits(128), version=4)).encode()
+        return new
 
 
-def _renamed(event: Event, names: _Names, copy: int, later: float) -> Event:
-    file, mark, number = event.origin.rpartition("#")
-    data = {key: _value(value, names) for key, value in event.data.items()}
-    if isinstance(frame := event.data.get("bytes"), str):
-        data["bytes"] = b64encode(names.within(b64decode(frame))).decode()
-    return replace(
-        event,
-        at=None if event.at is None else event.at + later,
-        origin=f"{file}-{copy:02}{mark}{number}",
-        group=names.text(event.group),
-        member=names.text(event.member),
-        data=data,
-    )
+class _Text:
+    """Bytes with names in them, taken apart once for all copies. Parameters: data; group: its name."""
+
+    def __init__(self, data: bytes, group: bytes) -> None:
+        self._pieces = re.split(b"(%s|%s)" % (re.escape(group), _ID), data)
+
+    def within(self, names: _Names) -> bytes:
+        """With other names."""
+        pieces = self._pieces
+        if len(pieces) == 1:
+            return pieces[0]
+        return b"".join([names[one] if place % 2 else one for place, one in enumerate(pieces)])
 
 
-def _value(value: Any, names: _Names) -> Any:
-    """A value of JSON; bytes stand there as base64."""
-    if isinstance(value, str):
-        return names.text(value)
-    if isinstance(value, list):
-        return [_value(one, names) for one in value]
-    if isinstance(value, dict):
-        if len(value) == 1 and isinstance(text := value.get("base64"), str):
-            return {"base64": b64encode(names.within(b64decode(text))).decode()}
-        return {key: _value(one, names) for key, one in value.items()}
-    return value
+class _Original:
+    """An event of which copies are made: its line, and where names stand in it, in the frame too."""
+
+    def __init__(self, event: Event, group: bytes) -> None:
+        assert event.at is not None, "what was played has a moment"
+        assert event.source is Source.FRAMES, "bytes stand in frames alone"
+        told = line_of(event).encode()
+        self._at = event.at
+        self.line: Line = self._at, told
+        self._file, self._mark, self._number = event.origin.rpartition("#")
+        self._head, moment, rest = told.partition(json.dumps(event.at).encode())
+        assert moment, "a line has its moment"
+        _, origin, rest = rest.partition(json.dumps(event.origin, ensure_ascii=False).encode())
+        assert origin, "a line has its origin"
+        self._source = f',"source":"{event.source.value}","origin":'.encode()
+        frame = event.data["bytes"] if event.kind in (Kind.REQUEST, Kind.RESPONSE) else ""
+        before, quoted, after = rest.partition(f'"{frame}"'.encode()) if frame else (rest, b"", b"")
+        self._before, self._after = _Text(before, group), _Text(after, group)
+        self._frame = _Text(b64decode(frame), group) if quoted else None
+
+    def renamed(self, names: _Names, copy: int, later: float) -> Line:
+        """Its line in a copy that begins so many seconds later."""
+        at = self._at + later
+        origin = json.dumps(f"{self._file}-{copy:02}{self._mark}{self._number}", ensure_ascii=False)
+        before, after = self._before.within(names), self._after.within(names)
+        frame = b"" if self._frame is None else b'"%s"' % b64encode(self._frame.within(names))
+        head = b"%s%r%s%s" % (self._head, at, self._source, origin.encode())
+        return at, b"".join((head, before, frame, after))
