@@ -12,6 +12,9 @@ from rota.cli.source_options import OF_SOURCES, SourceOptions
 from rota.explain.moments import FORMS
 from rota.reading import ReadOptions
 
+PATIENCE = 10.0
+"""Seconds to wait for answers, where that is not given."""
+
 
 @dataclass(frozen=True)
 class ExplainOptions(SourceOptions):
@@ -24,7 +27,7 @@ class ExplainOptions(SourceOptions):
     unordered: bool = False
     most: int = 10
     bootstrap: str | None = None
-    timeout: float = 10.0
+    timeout: float | None = None
     seconds: float | None = None
 
     def reading(self) -> ReadOptions:
@@ -37,11 +40,19 @@ class ExplainOptions(SourceOptions):
             raise UsageError("--seconds ends --follow; add --follow, or leave it out")
         if self.unordered and self.follow:
             raise UsageError("--unordered sorts what has an end; leave out one of --unordered and --follow")
-        now = {"--since": self.since, "--until": self.until, "--unordered": self.unordered}
+        if self.timeout is not None and self.bootstrap is None:
+            raise UsageError("--timeout waits for who is asked; add --bootstrap, or leave it out")
+        of_sources = self.of_reading()
+        of_sources |= {"--since": self.since, "--until": self.until, "--unordered": self.unordered}
         if self.bootstrap is not None and (
-            option := next((one for one, given in now.items() if given), None)
+            option := next((one for one, given in of_sources.items() if given), None)
         ):
             raise UsageError(f"{option} is of logs and recordings; leave it out with --bootstrap")
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for answers of a broker that is asked."""
+        return PATIENCE if self.timeout is None else self.timeout
 
     def span(self) -> tuple[float | None, float | None]:
         """From when to when. Errors: UsageError."""
@@ -65,8 +76,8 @@ OPTIONS = (
                  help="Ask the coordinator of each --group; nothing is changed there."),
     click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
                  help="TLS and SASL for brokers that are asked, by Kafka's client properties."),
-    click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, metavar="SECONDS",
-                 help="To wait for answers of --bootstrap."),
+    click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
+                 help=f"To wait for answers of --bootstrap.  [default: {PATIENCE:g}]"),
     click.option("--seconds", type=click.FloatRange(min=0.0), metavar="N",
                  help="End --follow after so long.  [default: at Ctrl-C]"),
 )  # fmt: skip

@@ -50,9 +50,9 @@ class Watching:
 
     def run(self) -> int:
         """Ask, tell; the exit code. Errors: UsageError."""
-        asker = Asker(self._address(), self.options.timeout)
+        asker = Asker(self._address(), self.options.patience)
         try:
-            see_whether_it_is_kafka(self._address(), self.options.timeout)
+            see_whether_it_is_kafka(self._address(), self.options.patience)
             groups = self._groups(asker)
             self.notes += [f"{one}: which groups that broker has is not known" for one in asker.unasked]
             if not groups:
@@ -112,7 +112,7 @@ class Watching:
         for group, one in self.watched.items():
             if one.longest_ms is None and one.now is not None and one.now.state in REBALANCING:
                 wanted = Wanted(
-                    partitions=frozenset({partition_of(group, PARTITIONS)}), patience=self.options.timeout
+                    partitions=frozenset({partition_of(group, PARTITIONS)}), patience=self.options.patience
                 )
                 self._topic(address, wanted, one)
 
@@ -186,7 +186,7 @@ class Watching:
 
     def _absent(self, gone: list[Watched]) -> int:
         names = ", ".join(one.group for one in gone)
-        there = sorted(Asker(self._address(), self.options.timeout).groups())
+        there = sorted(Asker(self._address(), self.options.patience).groups())
         some = f"there are {', '.join(there[:5])}" if there else "there is none"
         say(f"no group {names} at {self.options.bootstrap}; {nearly(gone[0].group, there)}{some}")
         return NOTHING

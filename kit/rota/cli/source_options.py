@@ -38,6 +38,17 @@ class SourceOptions:
         given = (self.format, self.time_format, zone, self.layout, _skews(self.skews))
         return ReadOptions(*given, ports=frozenset(self.ports), security=self.security())
 
+    def of_reading(self) -> dict[str, object]:
+        """Options that say how what is read is read, by name."""
+        return {
+            "--format": self.format,
+            "--time-format": self.time_format,
+            "--time-zone": self.zone,
+            "--layout": self.layout,
+            "--skew": self.skews,
+            "--port": self.ports,
+        }
+
     def security(self) -> Security:
         """How brokers are spoken to. Errors: UsageError."""
         try:

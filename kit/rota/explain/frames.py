@@ -161,7 +161,9 @@ class Frames:
             self._groups[name].cut[member] = event.at
 
     def _group(self, name: str, at: float | None) -> _Group:
-        group = self._groups.setdefault(name, _Group())
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = _Group()
         group.seen = at if at is not None else group.seen
         return group
 
