@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import re
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -13,9 +15,12 @@ from harness.judged_frames import terms_of
 from harness.nights_apart import as_tables, lines, own_nights, scattered
 from harness.spark_here import Context
 from rota.cli.main import main
+from rota.explain.worst import Explainer
 from rota.explore.collecting import rarely_collected
 from rota.histories.on_spark import OnSpark, answer
+from rota.histories.tasks import here
 from rota.mutants.core import CoreBug, planted
+from rota.validate import collecting
 from rota.validate.account import Unaccounted
 
 
@@ -86,23 +91,43 @@ def test_a_worker_that_loses_some_says_so(lake, tmp_path):
 
 
 def looks_for_cycles(lake, out):
-    """How often cycles of objects are looked for in tasks on Spark: what they learned stays."""
-    looks = []
+    """How often cycles of objects are looked for, for each task on Spark; whether what stays is put aside."""
+    looks, kept = [], []
 
     def watched(*task):
-        gc.callbacks.append(lambda phase, info: looks.append(phase))
+        gc.callbacks.append(lambda phase, info: looks.append(phase == "start"))
         told = answer(*task)
         assert [[] for _ in range(100)], "it is looked when something is made"
         gc.callbacks.pop()
+        kept.append(gc.get_freeze_count())
         return told
 
     with rarely_collected(200):
         as_tables([lake], out, terms_of(), run=OnSpark(Context(), work=watched), unordered=True)
-    return len(looks)
+    gc.unfreeze()
+    return sum(looks) / len(kept), min(kept) > 0
 
 
-def test_tasks_on_spark_look_for_no_cycles(lake, tmp_path):
-    assert looks_for_cycles(lake, tmp_path / "sound") == 0
-    bug = CoreBug("", "looks", "looks", "rota.histories.on_spark:answer", "gc.freeze()", "pass")
-    with planted(bug):
-        assert looks_for_cycles(lake, tmp_path / "looks") > 0
+def test_tasks_on_spark_look_for_cycles_once(lake, tmp_path, monkeypatch):
+    assert looks_for_cycles(lake, tmp_path / "sound") == (1, True)
+    with monkeypatch.context() as patch:
+        patch.setattr(collecting, "gc", SimpleNamespace(collect=gc.collect, freeze=lambda: None))
+        assert looks_for_cycles(lake, tmp_path / "not aside") == (1, False)
+    monkeypatch.setattr(collecting, "uncollected", nullcontext)
+    assert looks_for_cycles(lake, tmp_path / "often")[0] > 1
+
+
+def left_of_tasks(lake, out, run):
+    """Objects that told of rebalances and that tasks leave behind, on Spark or in this process."""
+    as_tables([lake], out, terms_of(), run=run, unordered=True)
+    gc.unfreeze()
+    return sum(isinstance(one, Explainer) for one in gc.get_objects())
+
+
+@pytest.mark.parametrize("run", [OnSpark(Context()), here], ids=["spark", "here"])
+def test_tasks_leave_nothing_in_cycles(lake, tmp_path, run, monkeypatch):
+    gc.collect()
+    with rarely_collected(0):
+        assert left_of_tasks(lake, tmp_path / "sound", run) == 0
+        monkeypatch.setattr(collecting, "gc", SimpleNamespace(collect=lambda: 0, freeze=gc.freeze))
+        assert left_of_tasks(lake, tmp_path / "leaks", run) > 0

@@ -114,3 +114,19 @@ def test_many_small_files_make_the_same_tables(tmp_path, monkeypatch):
     assert files(tmp_path / "few") == files(tmp_path / "many")
     assert known.parts > 10
     assert max(seen.values()) < 8
+
+
+@pytest.mark.parametrize(("said", "kind"), [
+    ("LZ4 decompress failed: ERROR_allocation_failed", MemoryError),
+    ("LZ4 decompress failed: ERROR_frameType_unknown", OSError),
+])  # fmt: skip
+def test_a_batch_for_which_there_is_no_memory_is_told_as_that(said, kind):
+    """pyarrow raises an OSError for either."""
+
+    class Refused:
+        def get_batch(self, number):
+            raise OSError(said)
+
+    with pytest.raises(kind) as raised:
+        runs._columns(Refused(), 0)
+    assert type(raised.value) is kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +15,7 @@ from rota.histories.plan import Plan
 from rota.histories.tasks import done
 from rota.reading import ReadingError
 from rota.validate.account import Unaccounted
-from rota.validate.collecting import uncollected
+from rota.validate.collecting import collected_once
 
 WORDS = {
     "digest": "what sources are",
@@ -51,8 +50,8 @@ def _missing(needed: dict[str, str]) -> list[str]:
 
 
 def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
-    """In a worker: one piece. What it has learned stays, and is not looked through for cycles after each."""
-    with uncollected():
+    """In a worker: one piece. What it has learned stays."""
+    with collected_once():
         try:
             memory.hold(ceiling)
             return json.dumps({"done": done(kind, Plan.got(plan), json.loads(piece))})
@@ -64,7 +63,6 @@ def answer(kind: str, plan: str, ceiling: int | None, piece: str) -> str:
             return json.dumps({"memory": True})
         finally:
             memory.hold(None)
-            gc.freeze()
 
 
 class OnSpark:

@@ -36,6 +36,9 @@ MOST_OPEN = 200
 PACKED = "lz4"
 """Twice the bytes of zstd, for a third of the time: rows are for the next task."""
 
+NO_MEMORY = "allocation"
+"""What pyarrow's error says of a batch for which there is no memory once it is unpacked."""
+
 ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 """A task has one core, and memory for one thread."""
 
@@ -127,10 +130,20 @@ def _rows_of(path: Path, part: int) -> Iterator[Row]:
         for one, batches in json.loads(file.schema.metadata[PARTS]):
             if one == part:
                 for number in range(begin, begin + batches):
-                    columns = file.get_batch(number).columns
+                    columns = _columns(file, number)
                     yield from zip(*(column.to_pylist() for column in columns), strict=True)
                 return
             begin += batches
+
+
+def _columns(file: Any, number: int) -> Any:
+    """Of a batch. Errors: MemoryError, also where pyarrow says so of what it unpacks only in words."""
+    try:
+        return file.get_batch(number).columns
+    except OSError as error:
+        if NO_MEMORY in str(error):
+            raise MemoryError(str(error)) from error
+        raise
 
 
 def merged(streams: Iterable[Iterator[T]], key: Any = None, most: int | None = None) -> Iterator[T]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from rota.histories.plan import Plan
 from rota.histories.reading import read
 from rota.histories.routing import Part, route
 from rota.histories.shards import Shard
-from rota.validate.collecting import uncollected
+from rota.validate.collecting import collected_once
 
 DIGEST, READ, ROUTE, JUDGE = "digest", "read", "route", "judge"
 
@@ -32,9 +33,12 @@ def done(kind: str, plan: Plan, piece: Any) -> Any:
 def here(kind: str, plan: Plan, pieces: Sequence[Any]) -> list[Any]:
     """A runner in this process."""
     found = []
-    for piece in pieces:
-        with uncollected():
-            found.append(done(kind, plan, json.loads(json.dumps(piece))))
+    try:
+        for piece in pieces:
+            with collected_once():
+                found.append(done(kind, plan, json.loads(json.dumps(piece))))
+    finally:
+        gc.unfreeze()
     return found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import gc
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from rota.explore.collecting import rarely_collected
 
@@ -17,3 +19,18 @@ def uncollected() -> AbstractContextManager[None]:
     seventh of all time, and more where much is kept.
     """
     return rarely_collected(NEVER)
+
+
+@contextmanager
+def collected_once() -> Iterator[None]:
+    """Within, cycles are not looked for; behind it once, among what is new since `collected_once` before.
+
+    What tells of rebalances has cycles, some hundred objects a group. What stays, above all what was learned,
+    is put aside, so that nobody looks through it again (`gc.unfreeze` brings it back).
+    """
+    with uncollected():
+        try:
+            yield
+        finally:
+            gc.collect()
+            gc.freeze()
