@@ -33,6 +33,7 @@ def done(kind: str, plan: Plan, piece: Any) -> Any:
 def here(kind: str, plan: Plan, pieces: Sequence[Any]) -> list[Any]:
     """A runner in this process."""
     found = []
+    gc.freeze()  # what was there before is not looked through for each piece
     try:
         for piece in pieces:
             with collected_once():

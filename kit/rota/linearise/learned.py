@@ -48,7 +48,7 @@ NOT_LEARNED = (
 
 MOST = 250_000
 """Cores and other values, and what is learned of them, that are kept at most before all is begun anew, where
-nobody has a bound on memory: a fifth of a gigabyte."""
+nobody has a bound on memory: a fifth of a gigabyte, twice that where groups are large."""
 
 MOST_KINDS = 4
 """Kinds of coordinators of which something is kept."""

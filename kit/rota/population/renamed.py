@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from uuid import UUID
 
-from rota.history import Event, Kind, Source, line_of
+from rota.history import Event, line_of
 from rota.population.histories import group_of
 
 MOST = 100
@@ -26,6 +26,9 @@ Line = tuple[float, bytes]
 """An event's moment, and its line without an end."""
 
 _ID = rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+
+_BASE64 = re.compile(rb'(?:(?<="bytes":")|(?<="base64":"))([A-Za-z0-9+/=]+)(?=")')
+"""Bytes in a line: a frame, or the value of a field."""
 
 
 def copies(events: Sequence[Event], number: int, copied: int, seed: int) -> Iterator[list[Line]]:
@@ -70,30 +73,32 @@ class _Text:
 
 
 class _Original:
-    """An event of which copies are made: its line, and where names stand in it, in the frame too."""
+    """An event of which copies are made: its line, and where names stand in it, in base64 too."""
 
     def __init__(self, event: Event, group: bytes) -> None:
         assert event.at is not None, "what was played has a moment"
-        assert event.source is Source.FRAMES, "bytes stand in frames alone"
         told = line_of(event).encode()
-        self._at = event.at
-        self.line: Line = self._at, told
+        self.line: Line = event.at, told
         self._file, self._mark, self._number = event.origin.rpartition("#")
         self._head, moment, rest = told.partition(json.dumps(event.at).encode())
+        self._between, origin, rest = rest.partition(_text(event.origin))
         assert moment, "a line has its moment"
-        _, origin, rest = rest.partition(json.dumps(event.origin, ensure_ascii=False).encode())
         assert origin, "a line has its origin"
-        self._source = f',"source":"{event.source.value}","origin":'.encode()
-        frame = event.data["bytes"] if event.kind in (Kind.REQUEST, Kind.RESPONSE) else ""
-        before, quoted, after = rest.partition(f'"{frame}"'.encode()) if frame else (rest, b"", b"")
-        self._before, self._after = _Text(before, group), _Text(after, group)
-        self._frame = _Text(b64decode(frame), group) if quoted else None
+        self._rest = [
+            (_Text(b64decode(one) if place % 2 else one, group), place % 2 == 1)
+            for place, one in enumerate(_BASE64.split(rest))
+        ]
 
     def renamed(self, names: _Names, copy: int, later: float) -> Line:
         """Its line in a copy that begins so many seconds later."""
-        at = self._at + later
-        origin = json.dumps(f"{self._file}-{copy:02}{self._mark}{self._number}", ensure_ascii=False)
-        before, after = self._before.within(names), self._after.within(names)
-        frame = b"" if self._frame is None else b'"%s"' % b64encode(self._frame.within(names))
-        head = b"%s%r%s%s" % (self._head, at, self._source, origin.encode())
-        return at, b"".join((head, before, frame, after))
+        at = self.line[0] + later
+        origin = _text(f"{self._file}-{copy:02}{self._mark}{self._number}")
+        rest = [
+            b64encode(one.within(names)) if is_base64 else one.within(names) for one, is_base64 in self._rest
+        ]
+        return at, b"".join((self._head, b"%r" % at, self._between, origin, *rest))
+
+
+def _text(text: str) -> bytes:
+    """As a line has it."""
+    return json.dumps(text, ensure_ascii=False).encode()
