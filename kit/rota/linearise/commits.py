@@ -65,11 +65,7 @@ class CommitRun(OwedRun):
         step, kept = one.step(batch), Kept(state[1].value)
         found = self._steps.told(lambda spec: outcomes(spec, kept, state[0].group, (step,)))
         plain = all(told.group is step.group and not told.replies for told, _ in found)
-        return (
-            [(told, (*dict.fromkeys((*one.outcome.rules, *rules)),)) for told, rules in found]
-            if plain
-            else None
-        )
+        return found if plain else None
 
     def _stored(self, state: Packed, moment: Span, how: How, found: list[Next]) -> bool:
         """The log has the offsets that are first in line. Returns whether that is told here."""

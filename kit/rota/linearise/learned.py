@@ -21,6 +21,7 @@ from rota.linearise.answers import agreements
 from rota.linearise.history import EndTransaction
 from rota.linearise.ids import is_unknown, texts_in
 from rota.linearise.parts import WHOEVER_ASKS, Core, Line, Outcome, Shared
+from rota.linearise.passages import Passage, passed
 from rota.linearise.states import AT_ANY_TIME, InLog, State
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import NEVER, Span
@@ -58,10 +59,12 @@ _NOW = Span(0.0, 0.0)
 
 @dataclass(eq=False)
 class Commit:
-    """What comes of a commit by its shape. outcome: for the group; told: all that the spec says of it."""
+    """What comes of a commit by its shape. outcome: for the group; told: all that the spec says of it;
+    passages: what comes of it where nothing else is under way, empty where nobody has asked."""
 
     outcome: Outcome
     told: Step
+    passages: list[Passage | None] = field(default_factory=list)
     _by: dict[Rules, Outcome] = field(default_factory=dict)
 
     @property
@@ -74,7 +77,8 @@ class Commit:
         return replace(self.told, offsets=(batch,))
 
     def by(self, rules: Rules) -> Outcome:
-        """The outcome by these rules; the one like this."""
+        """The outcome by these rules beside its own; the one like this."""
+        rules = (*dict.fromkeys((*self.outcome.rules, *rules)),)
         if rules not in self._by:
             self._by[rules] = replaced(self.outcome, rules=rules)
         return self._by[rules]
@@ -152,6 +156,19 @@ class Learned:
             Commit(replaced(self._outcome(core, one), appended=(), rules=rules), told)
             for one, (told, rules) in zip(found, known, strict=True)
         )
+
+    def passage(self, core: Core, one: Commit) -> Passage | None:
+        """What comes of a commit where nothing else is under way; None where that rests on more."""
+        if not one.passages:
+            one.passages.append(None if one.batch is None else self._passage(core, one))
+        return one.passages[0]
+
+    def _passage(self, core: Core, one: Commit) -> Passage | None:
+        self._outcomes += 1
+        found = passed(self._asker, (core.group, one.outcome.core.group), one.told)
+        if found is None:
+            return None
+        return Passage(one.by(found.begun), self.shared(found.reply.message), found.stored, found.offsets)
 
     def fire(self, core: Core, place: int) -> tuple[Outcome, ...] | None:
         """What comes of a timer that is due. place: among the core's."""

@@ -9,10 +9,12 @@ from typing import Any
 
 from rota.linearise.history import Answered, Event, Quiet
 from rota.linearise.judgement import Moment
-from rota.linearise.parts import LOG, REQUEST, WHOEVER_ASKS, Next, Packed, QuickStates, Shared
+from rota.linearise.parts import WHOEVER_ASKS, Packed, QuickStates, Shared
+from rota.linearise.passages import at_rest
 from rota.linearise.paths import Path
 from rota.linearise.quick import QuickRun
 from rota.linearise.times import NEVER, Span
+from rota.spec.offset_messages import OffsetCommitRequest
 
 
 class StraightRun(QuickRun):
@@ -82,30 +84,27 @@ class StraightRun(QuickRun):
         self, state: Packed, path: Path | None, event: Answered, taken: tuple[float, Span]
     ) -> bool:
         """A commit that is taken, stored and answered. taken: when, at the earliest and as a moment."""
-        number, found, (low, moment) = event.number, list[Next](), taken
-        if not self._commits(state, number, moment, (low, 0.0, REQUEST, number), found) or len(found) != 1:
+        core, offsets, line, armed, _, owed, _, veiled = state
+        number, (low, moment) = event.number, taken
+        if not isinstance(self.sent[number].call.request, OffsetCommitRequest) or not at_rest(offsets.value):
             return False
-        after, states = found[0][0], 2
-        path = Path(path, Moment(low, f"{self.about(number)} is taken", found[0][1], state[0].name))
-        if after[2].value[0]:
-            if (stored := self._is_stored(after, event.at)) is None:
-                return False
-            path = Path(path, Moment(low, "the log answers", stored[1], after[0].name))
-            after, states = stored[0], 3
-        if after[2].value[0] or len(after[5].value) != 1 or after[5].value[0][0] != number:
+        shape, request = self._shape(number)
+        known = None if shape is None else self._learned.commit(core, request)
+        if shape is None or known is None or len(known) != 1:
             return False
-        nothing = self._packing.shared(())
-        return self._is_heard((*after[:5], nothing, *after[6:]), after[5].value[0][1], path, event, states)
-
-    def _is_stored(self, state: Packed, now: float) -> Next | None:
-        """The log has it. None where more may come of that."""
-        _, _, line, armed, _, _, low, _ = state
-        (items, since), slack, found = line.value, self._patience.slack, list[Next]()
-        moment = self._span(max(self._closed, since[0]), min(now, armed.last + slack, since[1] + slack))
-        if self._learned.log_answers(state[0], line) is not None or len(items) != 1:
-            return None
-        self._stored(state, moment, (low, 0.0, LOG, 0), found)
-        return found[0] if len(found) == 1 else None
+        passage = self._learned.passage(core, known[0])
+        if passage is None:
+            return False
+        one = passage.outcome
+        path = Path(path, Moment(low, f"{self.about(number)} is taken", one.rules, core.name))
+        path = Path(path, Moment(low, "the log answers", passage.stored, one.core.name))
+        if not one.keeps:
+            armed = self._packing.armed_after(armed, one, moment)
+        veiled = max(veiled, moment.latest) if one.veils else veiled
+        stored = self._packing.shared(passage.committed(offsets.value, shape))
+        return self._is_heard(
+            (one.core, stored, line, armed, owed, owed, low, veiled), passage.answer, path, event, 3
+        )
 
     def _is_heard(self, state: Packed, message: Shared, path: Path, event: Answered, states: int) -> bool:
         """The answer is seen in a state that has given one. Returns whether it may be that one.
