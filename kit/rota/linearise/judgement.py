@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
+
 from rota.linearise.history import Event
 from rota.linearise.words import in_words
 
@@ -92,8 +94,7 @@ class Nearest:
         return f"{told or ALONE}{by} (group {self.state})"
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """One thing that the coordinator did, in an order that explains a history.
 
     at: seconds, the earliest; what: in words; rules: slugs; state: of the group before it.

@@ -123,15 +123,14 @@ class Learned:
         """A request as an input: what is answered at once is the same whoever asked it when."""
         if isinstance(call.request, HeartbeatRequest):
             call = replace(call, to=str(WHOEVER_ASKS))
-        return Shared(call) if isinstance(call.request, NOT_LEARNED) else self.shared(replace(call, now_ms=0))
+        return self.shared(replace(call, now_ms=0))
 
     def take(self, core: Core, request: Shared) -> tuple[Outcome, ...] | None:
-        """What comes of a request; None where that rests on more than the core."""
+        """What comes of a request, which is none of those that are `NOT_LEARNED`; None where that rests on
+        more than the core."""
         if request in core.outcomes:
             return core.outcomes[request]
         call: Call = request.value
-        if isinstance(call.request, NOT_LEARNED):
-            return None
         probe = replace(_probe(core), pending=frozenset({int(call.to)}))
         return self._keep(core, request, call, self._asker.take(probe, int(call.to), call, _NOW, 0.0))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from rota.linearise.judgement import Moment, OutOfTime
 from rota.linearise.states import State
 from rota.linearise.steps import Taken
@@ -14,8 +16,7 @@ from rota.linearise.words import timer_in_words
 LOOK, LOOK_IN_WORDS = "look", "what has expired is looked for"
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+class Path(Struct, frozen=True, eq=False):
     """How a state was reached: the last moment, and what came before. late: what came out of time there."""
 
     before: Path | None

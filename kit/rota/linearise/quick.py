@@ -16,13 +16,14 @@ from rota.linearise.answers import agreements
 from rota.linearise.history import Answered, Broken, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed
 from rota.linearise.judgement import Limits, Moment, OutOfTime, UndecidedError
-from rota.linearise.learned import learned_of
+from rota.linearise.learned import NOT_LEARNED, learned_of
 from rota.linearise.names import Names
 from rota.linearise.packing import Packing
 from rota.linearise.parts import (
     LOG,
     REQUEST,
     TIMER,
+    Core,
     How,
     Line,
     Next,
@@ -236,7 +237,7 @@ class QuickRun(QuickClosing):
 
     def _take(self, state: Packed, number: int, moment: Span, how: How, found: list[Next]) -> None:
         """A request has its turn."""
-        outcomes = self._learned.take(state[0], self._input(number))
+        outcomes = self._outcomes(state[0], number)
         if outcomes is None and self._commits(state, number, moment, how, found):
             return
         if outcomes is None:
@@ -247,6 +248,12 @@ class QuickRun(QuickClosing):
         left = self._packing.without(state[4], number)
         for one in outcomes:
             self._add(state, one, (state[2], left, moment), how, found)
+
+    def _outcomes(self, core: Core, number: int) -> tuple[Outcome, ...] | None:
+        """What comes of a request in a core; None where that rests on more."""
+        if isinstance(self.sent[number].call.request, NOT_LEARNED):
+            return None
+        return self._learned.take(core, self._input(number))
 
     def _input(self, number: int) -> Shared:
         """A request as something that is asked in a state."""

@@ -64,7 +64,7 @@ class StraightRun(QuickRun):
         sent_at, latest, slack = self.sent[number].at, self._begun_by(number, ()), patience.slack
         low = sent_at if sent_at > began else began
         moment = self._span(max(self._closed, sent_at), min(now, armed.last + slack, latest + slack))
-        outcomes = self._learned.take(core, self._input(number))
+        outcomes = self._outcomes(core, number)
         if outcomes is None:
             return self._is_committed(state, path, event, (low, moment))
         if len(outcomes) != 1 or len(outcomes[0].replies) != 1 or outcomes[0].appended:

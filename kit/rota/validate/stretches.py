@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rota.linearise import (
     Answered,
@@ -41,8 +42,7 @@ MOST_IDS = 10_000
 _GIVING = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 
 
-@dataclass
-class _Held:
+class _Held(Struct):
     event: Event
     weight: int
 
