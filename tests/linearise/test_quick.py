@@ -17,7 +17,7 @@ from harness.altered import altered
 from harness.both_judges import plain, said, said_by_both
 from harness.spec_histories import Maker
 from harness.thinned import some
-from harness.told import Told, described, joined, left
+from harness.told import Told, committed, described, fetched, joined, left
 from rota.linearise import Answered, History, Judge, Limits, Quiet, Verdict
 from rota.linearise.ids import renamed
 from rota.linearise.learned import Learned, learned_of
@@ -96,6 +96,13 @@ def by_hand() -> Iterator[History]:
         number = told.sends(0, SyncGroupRequest("g", 1, "m", (), "consumer", "range"), version)
         told.hears(number, SyncGroupReply(ErrorCode.NONE, "consumer", "range", b"all"))
     yield told.history()
+    for error in ("NONE", "UNKNOWN_MEMBER_ID"):
+        told = Told(KAFKA_4).alone()
+        for topic in ("t", "u"):
+            told.hears(told.after(1.5).commits(0, topic, member=("m", 1)), committed(topic))
+        told.hears(told.after(0.1).fetches(0, "t", "u"), fetched(t=7, u=7))
+        told.beaten(told.after(1.5).beats(0, "m"), error)
+        yield told.quiet(0.1).history()
     told = Told().alone()
     told.breaks(0)
     for seconds in (0.1, 0.1, 2.5):
@@ -166,6 +173,7 @@ QUICK, OWED = "rota.linearise.quick:QuickRun.", "rota.linearise.owed_answers:Owe
 CLOSING, STRAIGHT = "rota.linearise.quick_closing:QuickClosing.", "rota.linearise.straight:StraightRun."
 NAMES = "rota.linearise.names:"
 COMMITS, SHAPES = "rota.linearise.commits:CommitRun.", "rota.linearise.shapes:"
+PASSAGES = "rota.linearise.passages:"
 
 
 def few_kept(monkeypatch):
@@ -265,8 +273,8 @@ PLANTED = (
     ),
     (
         "whoever is gone is not heard of",
-        LEARNED + "Learned.take",
-        "isinstance(call.request, NOT_LEARNED)",
+        QUICK + "_outcomes",
+        "isinstance(self.sent[number].call.request, NOT_LEARNED)",
         "False",
     ),
     ("who has gone is answered", OWED + "_owed", "if asked not in lost:", "if True:"),
@@ -328,6 +336,19 @@ PLANTED = (
     ("what is stored stays in line", COMMITS + "_stored", "items[1:], since[2:]", "items, since"),
     ("what is stored is not there", COMMITS + "_stored", "self._packing.shared(one.offsets)", "offsets"),
     ("a commit is answered to nobody", COMMITS + "_replied", "not in lost", "in lost"),
+    (
+        "a commit alone is of other offsets",
+        PASSAGES + "Passage.committed",
+        "shape.offsets[one.committed_offset]",
+        "7",
+    ),
+    ("a commit alone is all that there is", PASSAGES + "Passage.committed", "**before.committed, ", ""),
+    (
+        "a commit alone arms no timer",
+        STRAIGHT + "_is_committed",
+        "armed = self._packing.armed_after(armed, one, moment)",
+        "pass",
+    ),
 )
 
 
