@@ -129,7 +129,7 @@ class Frames:
         key = (name, int(event.data.get("correlation", -1)))
         if event.kind is Kind.REQUEST:
             if api in self._responses:
-                self._waiting[key] = replace(event, data=_without_bytes(event.data))
+                self._waiting[key] = replace(event, data=_kept(api, event.data))
             yield from self._asked(event, api, name)
         elif event.kind is Kind.RESPONSE:
             request = self._waiting.pop(key, None)
@@ -320,17 +320,20 @@ def _error(fields: Mapping[str, Any]) -> str:
 
 def _codes(fields: Mapping[str, Any]) -> set[int]:
     """All errors of an answer, of commits those of partitions."""
-    partitions = (one for topic in fields.get("topics") or () for one in topic.get("partitions") or ())
-    found = {one.get("error_code") for one in (fields, *partitions)}
-    return {one for one in found if isinstance(one, int) and one}
+    codes = [fields.get("error_code")]
+    for topic in fields.get("topics") or ():
+        codes += [one.get("error_code") for one in topic.get("partitions") or ()]
+    return {one for one in codes if isinstance(one, int) and one}
 
 
-def _without_bytes(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a request: its timeouts and reason, not the metadata and the frame."""
+def _kept(api: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a request: timeouts and reason of a JoinGroup, and neither metadata nor frames."""
+    found = {"connection": data.get("connection")}
     fields = data.get("fields")
-    kept = ("session_timeout_ms", "rebalance_timeout_ms", "reason")
-    few = {name: fields[name] for name in kept if name in fields} if isinstance(fields, dict) else {}
-    return {"connection": data.get("connection"), "fields": few}
+    if api == "JoinGroup" and isinstance(fields, dict):
+        kept = ("session_timeout_ms", "rebalance_timeout_ms", "reason")
+        found["fields"] = {name: fields[name] for name in kept if name in fields}
+    return found
 
 
 def _partitions(assignment: Any) -> list[str]:

@@ -29,6 +29,9 @@ from rota.validate.routing import Part as What
 NOT_CHECKED, UNDECIDED, QUARANTINED = "not checked", "undecided", "quarantined"
 """Fates of events that are not judged."""
 
+WHAT = {one.value: one for one in What}
+"""By the words of rows: to ask the enumeration takes longer than to look."""
+
 HISTORY, PLACE = itemgetter(1, 2), itemgetter(3, 4, 5, 6, 7)
 """Of a row: whose it is, and where it belongs among others."""
 
@@ -146,7 +149,7 @@ class _History:
 
     def _take(self, row: Row, event: Event, own: bool) -> None:
         _, _, group, at, *_ = row
-        told = Told(What(row[9]), group, row[10], row[11], row[12], cause=row[13])
+        told = Told(WHAT[row[9]], group, row[10], row[11], row[12], cause=row[13])
         unread, compared = self._account.quarantined, len(self._history.comparisons)
         self._history.take(told, event, max(0.0, at))
         if own and at > 0:

@@ -49,12 +49,6 @@ class Span:
         begins = [one for one in (self.began, other.began) if one is not None]
         return Span(min(begins, default=None), max(self.ended, other.ended))
 
-    def with_moment(self, moment: float, frames: bool) -> Span:
-        """With that of an event, which it mostly has already. frames: whether the event is one of them."""
-        if moment <= self.ended and (not frames or (self.began is not None and self.began <= moment)):
-            return self
-        return self.with_more(Span(moment if frames else None, moment))
-
 
 @dataclass(frozen=True)
 class Plan:

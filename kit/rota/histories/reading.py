@@ -50,7 +50,7 @@ def read(plan: Plan, shard: Shard) -> None:
     target = folder_of(plan, shard)
     if kept(target) is not None:
         return
-    tally, span, asked = Broken(), Span(), Counter[str]()
+    tally, began, ended, asked = Broken(), float("inf"), 0.0, Counter[str]()
     conversations: set[int] = set()
     with whole(target) as folder:
         runs = Runs(folder, READ, plan.rows)
@@ -59,7 +59,9 @@ def read(plan: Plan, shard: Shard) -> None:
             frames = event.source is Source.FRAMES
             if frames or plan.options.unordered:
                 conversations.add(conversation)
-            span = span.with_moment(max(0.0, at), frames)
+            moment = max(0.0, at)
+            ended = max(ended, moment)
+            began = min(began, moment) if frames else began
             if event.kind is Kind.REQUEST:
                 asked[str(event.data.get("api"))] += 1
             runs.add((conversation % plan.parts, at, 0, place, number, line, shard.cluster, conversation))
@@ -68,6 +70,7 @@ def read(plan: Plan, shard: Shard) -> None:
         before = shard.lines_before() if tally.each else 0
         rows = [(shard.cluster, "", _numbered(origin, before), why) for origin, why in tally.each]
         tables.write(folder / BROKEN_LINES, rows, tables.QUARANTINED)
+        span = Span(began if began < float("inf") else None, ended)
         keep(folder, _record(tally, span, asked, runs.parts))
 
 

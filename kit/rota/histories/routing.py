@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -114,17 +113,24 @@ def _of_shard(plan: Plan, shard: Shard, part: int, again: frozenset[int] | None)
 def _once(rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
     """Rows, and whether each was told before. Of those in one place the order is that of their lines as they
     are written here, which few have to be."""
-    for _, together in groupby(rows, key=PLACE):
-        first, *others = together
-        if not others:
-            yield first, False
-            continue
-        before: Row = ()
-        for row in sorted(
-            (*row[:4], line_of(event_of(row[4])).encode(), *row[5:]) for row in (first, *others)
-        ):
-            yield row, before == row[:6]
-            before = row[:6]
+    together: list[Row] = []
+    for row in rows:
+        if together and row[:4] != together[0][:4]:
+            yield from _each_once(together)
+            together = []
+        together.append(row)
+    yield from _each_once(together)
+
+
+def _each_once(together: Sequence[Row]) -> Sequence[tuple[Row, bool]]:
+    """Rows in one place, as `_once` has them."""
+    if len(together) == 1:
+        return ((together[0], False),)
+    found, before = list[tuple[Row, bool]](), ()
+    for row in sorted((*row[:4], line_of(event_of(row[4])).encode(), *row[5:]) for row in together):
+        found.append((row, before == row[:6]))
+        before = row[:6]
+    return found
 
 
 def _routed(plan: Plan, rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
@@ -159,15 +165,23 @@ def _routed(plan: Plan, rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
             turn += 1
 
 
-def _means(cluster: _Cluster, line: bytes, now: float, copy: bool) -> Iterator[tuple[Row, bytes, bool]]:
+def _means(cluster: _Cluster, line: bytes, now: float, copy: bool) -> Sequence[tuple[Row, bytes, bool]]:
     """(group, part, weight, connection, asked, cause), the line where it is needed, whether it is for all."""
     event = event_of(line)
     if copy:
-        yield ("", LEFT, 1, event.source.value, 0, TWICE), b"", False
-        return
-    for told in parts_of(cluster.router, event, now):
-        means = (told.group, told.part.value, told.weight, told.connection, told.number, told.cause)
-        yield means, line, is_for_all(told, event)
-    for part, why, source in cluster.account.rows:
-        yield ("", part, 1, source, 0, why), line if part == BROKEN else b"", False
-    cluster.account.rows.clear()
+        return [(("", LEFT, 1, event.source.value, 0, TWICE), b"", False)]
+    found = [
+        (
+            (told.group, str(told.part), told.weight, told.connection, told.number, told.cause),
+            line,
+            is_for_all(told, event),
+        )
+        for told in parts_of(cluster.router, event, now)
+    ]
+    if noted := cluster.account.rows:
+        found += [
+            (("", part, 1, source, 0, why), line if part == BROKEN else b"", False)
+            for part, why, source in noted
+        ]
+        noted.clear()
+    return found

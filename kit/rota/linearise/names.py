@@ -50,8 +50,9 @@ ADDRESSED = {Member: ("awaiting_join", "awaiting_sync"), Reply: ("to",), Call: (
 
 def made_by_a_broker(text: str) -> bool:
     """Whether an id ends with a UUID, behind the name of a client or an instance."""
-    tail = text[-37:]
-    return len(text) > 36 and [tail[at] for at in (0, 9, 14, 19, 24)] == ["-"] * 5
+    if len(text) <= 36:
+        return False
+    return [text[at] for at in (-37, -28, -23, -18, -13)] == ["-"] * 5
 
 
 class Names:

@@ -7,7 +7,7 @@ is told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from rota.history import Event, Kind, Source
 from rota.validate.account import Account
@@ -25,14 +25,14 @@ OWN = (Part.ASKED, Part.ANSWERED, Part.ANSWERED_AGAIN)
 """What says that there is a group."""
 
 
-def parts_of(router: Router, event: Event, now: float) -> Iterator[Told]:
+def parts_of(router: Router, event: Event, now: float) -> Sequence[Told]:
     """What an event means for groups. router: of its connection; now: the time of its moment."""
     if event.source is not Source.FRAMES:
-        yield Told(Part.BESIDE, event.group, 1)
-        return
-    yield from router.take(event, now)
+        return [Told(Part.BESIDE, event.group, 1)]
+    told = router.take(event, now)
     if event.group and may_tell_of_a_generation(event):
-        yield Told(Part.COMPARED, event.group)
+        return [*told, Told(Part.COMPARED, event.group)]
+    return told
 
 
 def is_for_all(told: Told, event: Event) -> bool:

@@ -106,8 +106,9 @@ class Frames:
         if data["api"] == COMMITS:
             body["transactional_id"], body["producer_id"]  # a commit in a transaction names both
         client = event.client or f"connection {data['connection']}"
-        request = told.request or request_about(self.watched.group, event)
-        return _Request(data["api"], data["version"], client, request, body)
+        api, version = data["api"], data["version"]
+        request = told.request or request_about(self.watched.group, api, version, body)
+        return _Request(api, version, client, request, body)
 
     def _answer(self, told: Told, event: Event) -> _Answer:
         """Errors: MALFORMED."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -225,9 +225,6 @@ def _transacted(word: Word, event: Event, number: int) -> Told:
     return Told(Part.TRANSACTED, "", 0, connection_of(event), number, cause=word.as_text)
 
 
-def request_about(group: str, event: Event) -> Request:
-    """What an event asks about a group. Errors: MALFORMED."""
-    data: Mapping[str, object] = event.data
-    api = str(data["api"])
-    pieces = pieces_of(api, int(str(data["version"])), body_of(api, data["fields"]))
-    return next(one.request for one in pieces if one.group == group)
+def request_about(group: str, api: str, version: int, body: Body) -> Request:
+    """What a body asks about a group. Errors: MALFORMED."""
+    return next(one.request for one in pieces_of(api, version, body) if one.group == group)
