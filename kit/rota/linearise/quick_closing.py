@@ -24,10 +24,12 @@ class QuickClosing(CommitRun):
     @property
     def _packed(self) -> dict[Packed, Path | None]:
         """The states, taken apart."""
-        if not isinstance(self.states, QuickStates):
+        states: Any = self.states
+        if type(states) is not QuickStates:  # to ask a `Mapping` what it is an instance of takes longer
             packed = self._packing.packed
-            self._hold({packed(one): path for one, path in self.states.items()})
-        return self.states.packed  # type: ignore[no-any-return,attr-defined]
+            states = self._as_states({packed(one): path for one, path in states.items()})
+            self.states = states
+        return states.packed  # type: ignore[no-any-return]
 
     def _hold(self, packed: dict[Packed, Path | None]) -> None:
         self.states = self._as_states(packed)

@@ -25,7 +25,7 @@ class StraightRun(QuickRun):
         if isinstance(event, Quiet):
             self._begin_anew_if_need_be()
         states: Any = self.states
-        if isinstance(states, QuickStates) and len(states.packed) == 1:
+        if type(states) is QuickStates and len(states.packed) == 1:
             ((state, path),) = states.packed.items()
             if isinstance(event, Quiet):
                 return self._nothing_happens(state, path, event) or super().see(event)

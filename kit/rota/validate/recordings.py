@@ -187,7 +187,7 @@ class Frames:
 
     def _time_out(self, event: Event, now: float) -> None:
         """Transactions that were open for too long may have been aborted, which nobody tells."""
-        for at, name in [*self._transactions.timed_out(now)]:
+        for at, name in self._transactions.timed_out(now):
             self._may_end(Word(BEGINS, name, -1, False, at, None), event, at)
 
     def _over(self, name: str, asked: float, now: float) -> None:

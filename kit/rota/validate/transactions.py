@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -151,12 +151,14 @@ class Transactions:
         if len(self._producers) > MOST_PRODUCERS:
             self._producers.popitem(last=False)
 
-    def timed_out(self, now: float) -> Iterator[tuple[float, str]]:
+    def timed_out(self, now: float) -> Sequence[tuple[float, str]]:
         """When transactions may have been aborted since they were open for too long, and whose; each once."""
+        found = list[tuple[float, str]]()
         for name, one in self._producers.items():
             if one.used and one.expires is not None and one.expires < now:
-                yield one.expires, name
+                found.append((one.expires, name))
                 one.expires = None
+        return found
 
     def may_end(
         self, group: str, word: Word, number: int, key: tuple[str, int] | None
