@@ -2,6 +2,7 @@
 
 import pytest
 
+from oracle import pin
 from oracle.pin import Kept
 
 
@@ -19,8 +20,8 @@ def mended_walk():
 
 @pytest.fixture(scope="session")
 def whole_walk():
-    """The walk of the machine of everything."""
-    return Kept.EVERYTHING.walk()
+    """The walk of the machine of everything, and of further examples."""
+    return pin.played(pin.examples_of_everything(), Kept.EVERYTHING.mends, Kept.EVERYTHING.kind)
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 `python tests/oracle/pin.py` writes them anew: coverage.txt, whole_coverage.txt and the examples (`Kept`)
 beside this file, and docs/planted-bugs.md. Review the difference like code: a pair that is gone is something
-that is not tested any more.
+that is not tested any more. What is drawn changes with everything that is drawn from: so of the machine of
+everything those former examples stay (`Kept.FURTHER`) that reach what it does not reach any more.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Kept(StrEnum):
     MEMBERS = "members"
     MENDED = "mended"
     EVERYTHING = "everything"
+    FURTHER = "further"
 
     @property
     def mends(self) -> Mends:
@@ -67,17 +69,17 @@ class Kept(StrEnum):
     @property
     def kind(self) -> type[Lockstep]:
         """Of the lockstep."""
-        return OffsetsLockstep if self is Kept.EVERYTHING else Lockstep
+        return OffsetsLockstep if self in (Kept.EVERYTHING, Kept.FURTHER) else Lockstep
 
     @property
     def file(self) -> Path:
         """Where they are."""
         return HERE / "examples" / f"{self}.pickle.xz"
 
-    def keep(self, walk: Walk) -> None:
-        """Write the examples of a walk."""
+    def keep(self, examples: list[list[Input]]) -> None:
+        """Write examples."""
         self.file.parent.mkdir(exist_ok=True)
-        self.file.write_bytes(lzma.compress(pickle.dumps(walk.examples, PICKLED)))
+        self.file.write_bytes(lzma.compress(pickle.dumps(examples, PICKLED)))
 
     def examples(self) -> list[list[Input]]:
         """What was written."""
@@ -107,6 +109,22 @@ def played(examples: Iterable[list[Input]], mends: Mends, kind: type[Lockstep]) 
     return walk
 
 
+def examples_of_everything() -> list[list[Input]]:
+    """Those that the machine of everything makes, and further ones."""
+    return [*Kept.EVERYTHING.examples(), *Kept.FURTHER.examples()]
+
+
+def reaching(examples: Iterable[list[Input]], pairs: set[tuple[str, str]]) -> list[list[Input]]:
+    """Of some examples those that reach pairs which none before them has reached."""
+    found, left = [], set(pairs)
+    for one in examples if left else ():
+        reached = left & played([one], UNMENDED, OffsetsLockstep).visited
+        if reached:
+            found.append(one)
+            left -= reached
+    return found
+
+
 def pinned(file: Path = COVERAGE) -> set[tuple[str, str]]:
     """Pairs (slug of a rule, state of the group before the step) that a walk has to reach."""
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -124,20 +142,23 @@ def _write_pairs(file: Path, pairs: set[tuple[str, str]]) -> None:
 
 def main() -> None:
     """Write all files."""
-    result, mended, whole = pinned_walk(), pinned_walk(MENDED), whole_walk()
-    for one in (result, mended, whole):
+    result, mended, made = pinned_walk(), pinned_walk(MENDED), whole_walk()
+    further = reaching(examples_of_everything(), pinned(WHOLE_COVERAGE) - made.visited)
+    whole = played([*made.examples, *further], UNMENDED, OffsetsLockstep)
+    for one in (result, mended, made, whole):
         if one.found is not None:
             raise one.found
-    for name, one in ((Kept.MEMBERS, result), (Kept.MENDED, mended), (Kept.EVERYTHING, whole)):
-        name.keep(one)
+    for name, one in ((Kept.MEMBERS, result), (Kept.MENDED, mended), (Kept.EVERYTHING, made)):
+        name.keep(one.examples)
+    Kept.FURTHER.keep(further)
     _write_pairs(COVERAGE, result.visited)
     _write_pairs(WHOLE_COVERAGE, beside_members(whole))
     bugs = bugs_of_the_lockstep()
-    played = {False: result.examples, True: mended.examples}
-    findings = [found for bug in bugs.values() if (found := hunt(bug, played[bug.mended])) is not None]
-    further = bugs_of_everything()
-    kept = [found for bug in further.values() if (found := hunt(bug, whole.examples, OffsetsLockstep))]
-    missed = {*bugs, *further} - {finding.bug.name for finding in (*findings, *kept)}
+    examples = {False: result.examples, True: mended.examples}
+    findings = [found for bug in bugs.values() if (found := hunt(bug, examples[bug.mended])) is not None]
+    beside = bugs_of_everything()
+    kept = [found for bug in beside.values() if (found := hunt(bug, whole.examples, OffsetsLockstep))]
+    missed = {*bugs, *beside} - {finding.bug.name for finding in (*findings, *kept)}
     PAGE.write_text(page(findings, kept, list(bugs_of_dialogues().values()), SHOWN, STEPS), encoding="utf-8")
     pairs = len(result.visited) + len(beside_members(whole))
     print(f"{pairs} pairs, {len(findings) + len(kept)} bugs found, not found: {sorted(missed) or 'none'}")
