@@ -126,7 +126,8 @@ def _each_once(together: Sequence[Row]) -> Sequence[tuple[Row, bool]]:
     """Rows in one place, as `_once` has them."""
     if len(together) == 1:
         return ((together[0], False),)
-    found, before = list[tuple[Row, bool]](), ()
+    found: list[tuple[Row, bool]] = []
+    before: Row = ()
     for row in sorted((*row[:4], line_of(event_of(row[4])).encode(), *row[5:]) for row in together):
         found.append((row, before == row[:6]))
         before = row[:6]

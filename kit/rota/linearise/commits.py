@@ -33,7 +33,8 @@ class CommitRun(OwedRun):
         known = None if shape is None else self._learned.commit(state[0], request)
         if shape is None or known is None:
             return False
-        left, after = self._packing.without(state[4], number), list[tuple[Packed, Outcome, Line]]()
+        left = self._packing.without(state[4], number)
+        after: list[tuple[Packed, Outcome, Line]] = []
         for one in known:
             if one.batch is None:
                 after.append((state, one.outcome, state[2]))

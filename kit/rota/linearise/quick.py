@@ -119,7 +119,8 @@ class QuickRun(QuickClosing):
         self._begin()
 
     def _answered(self, event: Answered) -> Any:
-        number, found = event.number, dict[Packed, Path | None]()
+        number = event.number
+        found: dict[Packed, Path | None] = {}
         names, seen = self._packing.names, self._heard(event.reply, number)
         version = self.sent[number].call.version
         self._seen[number] = event.at
@@ -145,7 +146,8 @@ class QuickRun(QuickClosing):
 
     def quiet(self, event: Quiet) -> Any:
         """As `Run.quiet`."""
-        at, told, found = event.at, self._patience.told, dict[Packed, Path | None]()
+        at, told = event.at, self._patience.told
+        found: dict[Packed, Path | None] = {}
         for state, path in self._packed.items():
             late = {
                 number: at - by - told
@@ -196,7 +198,8 @@ class QuickRun(QuickClosing):
     def _steps_from(self, state: Packed, now: float) -> list[Next]:
         """What may happen next in a state: as `Run._enabled`, where nothing else had to happen before."""
         _, _, line, armed, pending, owed, began, _ = state
-        slack, found, patience = self._patience.slack, list[Next](), self._patience
+        found: list[Next] = []
+        slack, patience = self._patience.slack, self._patience
         (begun, must), since = self._begun_in(pending, owed), line.value[1]
         must = min(must, armed.last, since[1] if since else FOREVER)
         until = min(now, armed.last + slack)

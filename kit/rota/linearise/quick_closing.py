@@ -44,7 +44,8 @@ class QuickClosing(CommitRun):
         self._sought = sought
         found: dict[Packed, Path | None] = self._reachable(now).packed
         self.most = max(self.most, len(found))
-        states, left = [one for one in found if self._is_possible(one, now)], dict[Packed, Path | None]()
+        left: dict[Packed, Path | None] = {}
+        states = [one for one in found if self._is_possible(one, now)]
         began = [min(now, self._begins_from(one)) for one in states]
         self._closed = max(self._closed, min(began, default=now))
         past = self._closed - self._patience.slack - self._limits.grain

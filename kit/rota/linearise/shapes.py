@@ -46,7 +46,8 @@ def shape_of(call: Call) -> Shape | None:
     request = call.request
     if not isinstance(request, OffsetCommitRequest) or request.retention_time_ms != UNTOLD:
         return None
-    offsets, topics = list[int](), []
+    offsets: list[int] = []
+    topics = []
     for topic in request.topics:
         partitions = []
         for one in topic.partitions:

@@ -138,7 +138,8 @@ def reply_heard(
 
 def codes_of(body: Any) -> frozenset[int]:
     """All error codes in a body."""
-    found, todo = set[int](), [body] if type(body) in _NESTED else []
+    found: set[int] = set()
+    todo = [body] if type(body) in _NESTED else []
     while todo:
         one = todo.pop()
         if type(one) is list:

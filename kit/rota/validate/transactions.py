@@ -153,7 +153,7 @@ class Transactions:
 
     def timed_out(self, now: float) -> Sequence[tuple[float, str]]:
         """When transactions may have been aborted since they were open for too long, and whose; each once."""
-        found = list[tuple[float, str]]()
+        found: list[tuple[float, str]] = []
         for name, one in self._producers.items():
             if one.used and one.expires is not None and one.expires < now:
                 found.append((one.expires, name))
