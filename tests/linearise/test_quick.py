@@ -344,8 +344,8 @@ PLANTED = (
     ),
     ("a commit alone is all that there is", PASSAGES + "Passage.committed", "**before.committed, ", ""),
     (
-        "a commit alone arms no timer",
-        STRAIGHT + "_is_committed",
+        "what goes straight arms no timer",
+        STRAIGHT + "_goes_straight",
         "armed = self._packing.armed_after(armed, one, moment)",
         "pass",
     ),

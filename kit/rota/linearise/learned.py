@@ -21,7 +21,7 @@ from rota.linearise.answers import agreements
 from rota.linearise.history import EndTransaction
 from rota.linearise.ids import is_unknown, texts_in
 from rota.linearise.parts import WHOEVER_ASKS, Core, Line, Outcome, Shared
-from rota.linearise.passages import Passage, passed
+from rota.linearise.passages import Passage, Passed, passed
 from rota.linearise.states import AT_ANY_TIME, InLog, State
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.times import NEVER, Span
@@ -157,17 +157,16 @@ class Learned:
         )
 
     def passage(self, core: Core, one: Commit) -> Passage | None:
-        """What comes of a commit where nothing else is under way; None where that rests on more."""
+        """What comes of a commit that is stored where nothing else is under way; None where that rests on
+        more."""
         if not one.passages:
-            one.passages.append(None if one.batch is None else self._passage(core, one))
+            self._outcomes += 1
+            told = passed(self._asker, (core.group, one.outcome.core.group), one.told)
+            one.passages.append(None if told is None else self._passage(one, told))
         return one.passages[0]
 
-    def _passage(self, core: Core, one: Commit) -> Passage | None:
-        self._outcomes += 1
-        found = passed(self._asker, (core.group, one.outcome.core.group), one.told)
-        if found is None:
-            return None
-        return Passage(one.by(found.begun), self.shared(found.reply.message), found.stored, found.offsets)
+    def _passage(self, one: Commit, told: Passed) -> Passage:
+        return Passage(one.by(told.begun), self.shared(told.reply.message), told.stored, told.offsets)
 
     def fire(self, core: Core, place: int) -> tuple[Outcome, ...] | None:
         """What comes of a timer that is due. place: among the core's."""

@@ -9,12 +9,17 @@ from typing import Any
 
 from rota.linearise.history import Answered, Event, Quiet
 from rota.linearise.judgement import Moment
-from rota.linearise.parts import WHOEVER_ASKS, Packed, QuickStates, Shared
+from rota.linearise.parts import WHOEVER_ASKS, Core, Outcome, Packed, QuickStates, Shared
 from rota.linearise.passages import at_rest
 from rota.linearise.paths import Path
 from rota.linearise.quick import QuickRun
-from rota.linearise.times import NEVER, Span
+from rota.linearise.steps import Rules
+from rota.linearise.times import NEVER
 from rota.spec.offset_messages import OffsetCommitRequest
+
+Way = tuple[Outcome, Shared, Shared, Rules | None]
+"""What comes of a request: for the group, its answer, the offsets afterwards, and by which rules the log's
+answer is told, None where nothing is stored."""
 
 
 class StraightRun(QuickRun):
@@ -49,7 +54,7 @@ class StraightRun(QuickRun):
     def _goes_straight(self, state: Packed, path: Path | None, event: Answered) -> bool:
         """An answer to the only request there is. Returns whether one thing after the other has happened;
         else nothing is changed."""
-        core, _, line, armed, pending, owed, began, _ = state
+        core, offsets, line, armed, pending, owed, began, veiled = state
         number, now, patience, names = event.number, event.at, self._patience, self._packing.names
         if (
             pending.value != (number,)
@@ -61,50 +66,53 @@ class StraightRun(QuickRun):
         ):
             return False
         names.next_event()
+        way = self._one_way(core, offsets, number)
+        if way is None:
+            return False
+        one, message, offsets, stored = way
         sent_at, latest, slack = self.sent[number].at, self._begun_by(number, ()), patience.slack
         low = sent_at if sent_at > began else began
         moment = self._span(max(self._closed, sent_at), min(now, armed.last + slack, latest + slack))
-        outcomes = self._outcomes(core, number)
-        if outcomes is None:
-            return self._is_committed(state, path, event, (low, moment))
-        if len(outcomes) != 1 or len(outcomes[0].replies) != 1 or outcomes[0].appended:
-            return False
-        (one,) = outcomes
-        ((to, message),) = one.replies
-        if to != WHOEVER_ASKS and names.number(to) != number:
-            return False
-        veiled = max(state[7], moment.latest) if one.veils else state[7]
+        veiled = max(veiled, moment.latest) if one.veils else veiled
         if not one.keeps:
             armed = self._packing.armed_after(armed, one, moment)
-        after = (one.core, state[1], line, armed, owed, owed, low, veiled)
         path = Path(path, Moment(low, f"{self.about(number)} is taken", one.rules, core.name))
-        return self._is_heard(after, message, path, event, 2)
+        if stored is not None:
+            path = Path(path, Moment(low, "the log answers", stored, one.core.name))
+        after = (one.core, offsets, line, armed, owed, owed, low, veiled)
+        return self._is_heard(after, message, path, event, 2 if stored is None else 3)
 
-    def _is_committed(
-        self, state: Packed, path: Path | None, event: Answered, taken: tuple[float, Span]
-    ) -> bool:
-        """A commit that is taken, stored and answered. taken: when, at the earliest and as a moment."""
-        core, offsets, line, armed, _, owed, _, veiled = state
-        number, (low, moment) = event.number, taken
-        if not isinstance(self.sent[number].call.request, OffsetCommitRequest) or not at_rest(offsets.value):
-            return False
+    def _one_way(self, core: Core, offsets: Shared, number: int) -> Way | None:
+        """What comes of the only request there is; None where that may be several things."""
+        outcomes = self._outcomes(core, number)
+        if outcomes is None:
+            return self._of_a_commit(core, offsets, number)
+        return self._answers_at_once(outcomes[0], offsets, number) if len(outcomes) == 1 else None
+
+    def _answers_at_once(self, one: Outcome, offsets: Shared, number: int) -> Way | None:
+        """A step that answers its request, and nobody else."""
+        if len(one.replies) != 1 or one.appended:
+            return None
+        ((to, message),) = one.replies
+        if to != WHOEVER_ASKS and self._packing.names.number(to) != number:
+            return None
+        return one, message, offsets, None
+
+    def _of_a_commit(self, core: Core, offsets: Shared, number: int) -> Way | None:
+        """A commit that is taken and refused, or taken, stored and answered."""
+        if not isinstance(self.sent[number].call.request, OffsetCommitRequest):
+            return None
         shape, request = self._shape(number)
         known = None if shape is None else self._learned.commit(core, request)
         if shape is None or known is None or len(known) != 1:
-            return False
-        passage = self._learned.passage(core, known[0])
+            return None
+        if known[0].batch is None:
+            return self._answers_at_once(known[0].outcome, offsets, number)
+        passage = self._learned.passage(core, known[0]) if at_rest(offsets.value) else None
         if passage is None:
-            return False
-        one = passage.outcome
-        path = Path(path, Moment(low, f"{self.about(number)} is taken", one.rules, core.name))
-        path = Path(path, Moment(low, "the log answers", passage.stored, one.core.name))
-        if not one.keeps:
-            armed = self._packing.armed_after(armed, one, moment)
-        veiled = max(veiled, moment.latest) if one.veils else veiled
+            return None
         stored = self._packing.shared(passage.committed(offsets.value, shape))
-        return self._is_heard(
-            (one.core, stored, line, armed, owed, owed, low, veiled), passage.answer, path, event, 3
-        )
+        return passage.outcome, passage.answer, stored, passage.stored
 
     def _is_heard(self, state: Packed, message: Shared, path: Path, event: Answered, states: int) -> bool:
         """The answer is seen in a state that has given one. Returns whether it may be that one.
