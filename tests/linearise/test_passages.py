@@ -68,7 +68,7 @@ def learned(state, call):
 
 
 def agrees():
-    """Whether both say the same, by rules as they are. Returns how many commits that are stored were looked up."""
+    """Whether both say the same, as rules are. Returns how many commits that are stored were looked up."""
     steps, found = Steps(KAFKA_4, BrokerConfig()), []
 
     @settings(phases=[Phase.generate], max_examples=200)
