@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,6 @@ FOR_ALL = "for-all"
 
 TOGETHER = 0
 """Its only part."""
-
-PLACE = itemgetter(0, 1, 2, 3)
-"""Of a row where it belongs among others."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +107,8 @@ def _of_shard(plan: Plan, shard: Shard, part: int, again: frozenset[int] | None)
 
 
 def _once(rows: Iterator[Row]) -> Iterator[tuple[Row, bool]]:
-    """Rows, and whether each was told before. Of those in one place the order is that of their lines as they
-    are written here, which few have to be."""
+    """Rows, and whether each was told before. Of those in one place, which is a row's first four values, the
+    order is that of their lines as they are written here, which few have to be."""
     together: list[Row] = []
     for row in rows:
         if together and row[:4] != together[0][:4]:
