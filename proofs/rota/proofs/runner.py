@@ -33,12 +33,14 @@ class Asking:
     """How Z3 is asked.
 
     Parameters: seconds, for each question; seed, of its random choices; tactic, a name in `TACTICS`, ''
-    for what the claim says.
+    for what the claim says; steps, for each question, as Z3 counts what it does, which is the same on every
+    machine, 0: any number.
     """
 
     seconds: float = 60.0
     seed: int = 0
     tactic: str = ""
+    steps: int = 0
 
 
 class Flaw(NamedTuple):
@@ -159,12 +161,14 @@ class _Solving:
         solver.set("timeout", int(self._asking.seconds * 1000))
         if self._asking.seed:
             solver.set("random_seed", self._asking.seed)
+        if self._asking.steps:
+            solver.set("rlimit", self._asking.steps)
         return solver
 
     def _why(self, solver: Any) -> str:
         """Why Z3 does not know."""
         reason: str = solver.reason_unknown()
-        timed_out = reason in ("timeout", "canceled")
+        timed_out = reason in ("timeout", "canceled") and not self._asking.steps
         return f"time-out after {self._asking.seconds:g} s" if timed_out else f"Z3 gave up: {reason}"
 
     def _ask(self, solver: Any) -> Any:
