@@ -89,7 +89,7 @@ def test_what_is_looked_up_is_what_the_spec_says():
     assert agrees() > 20
 
 
-def mixed_up(old, new, function="rota.linearise.passages:Passage.committed"):
+def mixed_up(old, new, function="rota.linearise.shapes:Shape.value"):
     with planted(CoreBug("", "mixed", "mixed", function, old, new)):
         try:
             agrees()
@@ -99,10 +99,10 @@ def mixed_up(old, new, function="rota.linearise.passages:Passage.committed"):
 
 
 def test_numbers_that_are_mixed_up_are_found():
-    assert mixed_up("shape.offsets[one.committed_offset]", "shape.offsets[0]")
-    assert mixed_up("shape.now_ms + one", "one")
+    assert mixed_up("self.offsets[one.committed_offset]", "self.offsets[0]")
+    assert mixed_up("self.now_ms + one", "one")
     assert mixed_up("one.committed_leader_epoch", "-1")
-    assert mixed_up("**before.committed, ", "")
+    assert mixed_up("**before.committed, ", "", "rota.linearise.passages:Passage.committed")
 
 
 def test_a_rule_that_looks_at_what_is_committed_is_asked_each_time():

@@ -37,16 +37,7 @@ class Passage:
 
     def committed(self, before: Offsets, shape: Shape) -> Offsets:
         """Offsets at rest with those of a commit. shape: of the commit."""
-        new = {
-            key: Committed(
-                shape.offsets[one.committed_offset],
-                one.committed_leader_epoch,
-                one.metadata,
-                shape.now_ms + one.commit_timestamp_ms,
-                one.expire_timestamp_ms,
-            )
-            for key, one in self.offsets.items()
-        }
+        new = {key: shape.value(one) for key, one in self.offsets.items()}
         return replace(before, committed=FrozenMap({**before.committed, **new}))
 
 

@@ -14,7 +14,7 @@ from rota.kernel import replace
 from rota.linearise.parts import WHOEVER_ASKS
 from rota.spec import Call
 from rota.spec.offset_messages import OffsetCommitRequest
-from rota.spec.offset_state import OffsetBatch, OffsetRecord, OffsetTombstone
+from rota.spec.offset_state import Committed, OffsetBatch, OffsetRecord, OffsetTombstone
 
 UNTOLD = -1
 """A time or a retention that a commit does not tell."""
@@ -36,9 +36,17 @@ class Shape:
 
     def _filled(self, record: OffsetRecord | OffsetTombstone) -> OffsetRecord:
         assert isinstance(record, OffsetRecord), "a commit removes no offset"
-        value = record.value
-        offset, at = self.offsets[value.committed_offset], self.now_ms + value.commit_timestamp_ms
-        return replace(record, value=replace(value, committed_offset=offset, commit_timestamp_ms=at))
+        return replace(record, value=self.value(record.value))
+
+    def value(self, one: Committed) -> Committed:
+        """An offset of the commit itself. one: the shape's."""
+        return Committed(
+            self.offsets[one.committed_offset],
+            one.committed_leader_epoch,
+            one.metadata,
+            self.now_ms + one.commit_timestamp_ms,
+            one.expire_timestamp_ms,
+        )
 
 
 def shape_of(call: Call) -> Shape | None:

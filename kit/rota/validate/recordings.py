@@ -101,12 +101,12 @@ class Frames:
     def _request(self, told: Told, event: Event) -> _Request:
         """Errors: MALFORMED."""
         data, body = event.data, told.body
+        api, version = data["api"], data["version"]
         if body is None:
-            body = body_of(data["api"], data["fields"])
-        if data["api"] == COMMITS:
+            body = body_of(api, data["fields"])
+        if api == COMMITS:
             body["transactional_id"], body["producer_id"]  # a commit in a transaction names both
         client = event.client or f"connection {data['connection']}"
-        api, version = data["api"], data["version"]
         request = told.request or request_about(self.watched.group, api, version, body)
         return _Request(api, version, client, request, body)
 
